@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/capture/common/capture.h"
+#include "engine/capture/common/recorded_shapes.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/dtype_module.h"
@@ -46,7 +47,7 @@ Result<CastGraph> loadGraph(const fs::path& path, const std::string& precision) 
   if (capture.graphs.empty()) return fail(ErrorCode::BadInput, "{} holds no graph", path.string());
   CapturedGraph& graph = capture.graphs.front();
   KERF_CHECK(graph.ensureLoaded());
-  KERF_CHECK(graph.annotateShapes());
+  KERF_CHECK(annotateRecorded(graph));
   KERF_TRY(ValueList inputs, graph.loadInputs(false, nullptr));
   if (precision == "f64") return castGraph(graph.module, inputs, DType::Float64);
   return CastGraph{std::move(graph.module), std::move(inputs)};

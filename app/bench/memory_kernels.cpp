@@ -32,8 +32,20 @@ constexpr MemoryGroup groups[] = {
     return (mul_1,)
 )"},
     {"softmax", "softmax", R"(x: "f32[128, 512, 512]")", ""},
+    {"softmax_long", "softmax", R"(x: "f32[640, 1, 50257]")", ""},
+    {"log_softmax_long", "", R"(x: "f32[640, 50257]")",
+     R"(    amax = torch.ops.aten.amax.default(x, [1], True)
+    sub = torch.ops.aten.sub.Tensor(x, amax)
+    exp = torch.ops.aten.exp.default(sub)
+    sum_1 = torch.ops.aten.sum.dim_IntList(exp, [1], True)
+    log = torch.ops.aten.log.default(sum_1)
+    sub_1 = torch.ops.aten.sub.Tensor(sub, log)
+    return (sub_1,)
+)"},
     {"softmax_backward", "softmax_backward", R"(grad: "f32[84, 512, 512]", out: "f32[84, 512, 512]")", ""},
     {"layer_norm", "layer_norm", R"(x: "f32[43000, 768]", w: "f32[768]", b: "f32[768]")", ""},
+    {"layer_norm_long", "layer_norm", R"(x: "f32[256, 131072]", w: "f32[131072]", b: "f32[131072]")", ""},
+    {"layer_norm_odd", "layer_norm", R"(x: "f32[256, 131071]", w: "f32[131071]", b: "f32[131071]")", ""},
     {"layer_norm_backward", "", R"(g: "f32[28672, 768]", x: "f32[28672, 768]", w: "f32[768]", r: "f32[28672, 1]")",
      R"(    mul = torch.ops.aten.mul.Tensor(g, w)
     mul_1 = torch.ops.aten.mul.Tensor(mul, 768)
@@ -92,6 +104,10 @@ constexpr MemoryGroup groups[] = {
     {"index_rows", "", R"(w: "f32[32768, 1024]", i: "i64[32768]")",
      R"(    index_select = torch.ops.aten.index_select.default(w, 0, i)
     return (index_select,)
+)"},
+    {"gather", "", R"(x: "f32[4096, 8192]", i: "i64[4096, 4096]")",
+     R"(    gather = torch.ops.aten.gather.default(x, 1, i)
+    return (gather,)
 )"},
 };
 

@@ -8,6 +8,7 @@
 
 #include "app/bench/product_shapes.h"
 #include "engine/capture/common/capture.h"
+#include "engine/capture/common/recorded_shapes.h"
 #include "engine/ir/value_meta.h"
 #include "engine/mathlib/gemm.h"
 #include "engine/mathlib/library_gemm.h"
@@ -137,7 +138,7 @@ Result<void> addProducts(const std::string& address, std::vector<ProductShape>& 
   for (CapturedGraph& graph : capture.graphs) {
     if (hash != std::string::npos && graph.name != address.substr(hash + 1)) continue;
     KERF_CHECK(graph.ensureLoaded());
-    KERF_CHECK(graph.annotateShapes());
+    KERF_CHECK(annotateRecorded(graph));
     addProducts(graph.module.graph, shapes);
     return {};
   }

@@ -27,6 +27,7 @@ struct Options {
   bool compiled = false;
   bool products = false;
   bool cold = false;
+  std::string backend = "llvm";
   GraphBenchOptions graphs;
 };
 
@@ -145,7 +146,8 @@ void listCases(const Context& context) {
 
 /// Generated code beside the interpreter.
 Result<int> compiledBench(const Options& options, bool json) {
-  const CompiledBenchOptions compiled{options.graphs.paths, options.repeats, options.graphs.profile, options.filter};
+  const CompiledBenchOptions compiled{options.graphs.paths, options.repeats, options.graphs.profile, options.filter,
+                                      options.backend};
   KERF_TRY(const auto rows, benchCompiled(compiled, interruptToken()));
   printCompiledTimes(rows, json);
   return 0;
@@ -201,6 +203,7 @@ void addBench(CommandLine& line) {
                            "  kerf bench --graphs repros/ --profile\n"
                            "  kerf bench --ops --filter softmax\n"
                            "  kerf bench --compiled --filter gelu\n"
+                           "  kerf bench --compiled --filter memory/ --backend cuda\n"
                            "  kerf bench --products --graphs repro.py --cold\n"
                            "  kerf bench --compiled --graphs repro.py trace.log#aot_forward_graph --profile");
   auto options = std::make_shared<Options>();
@@ -214,6 +217,11 @@ void addBench(CommandLine& line) {
   command.add_flag("--ops", options->ops, "Measure single ops by family and dtype instead");
   command.add_flag("--compiled", options->compiled,
                    "Measure generated kernels beside the interpreter and a copy; with --graphs whole graphs");
+  command
+      .add_option("--backend", options->backend,
+                  "With --compiled: llvm, or cuda: on the device with the inputs there already, beside its copies")
+      ->check(CLI::IsMember({"llvm", "cuda"}))
+      ->capture_default_str();
   command.add_flag("--products", options->products,
                    "Measure products of matrices (of --graphs) beside OpenBLAS and oneDNN");
   command.add_flag("--cold", options->cold, "With --products: operands that no cache holds");

@@ -45,6 +45,7 @@ Json compiledJson(const bench::CompiledTime& row) {
   object["compiled_ms"] = row.compiledMs;
   object["interpreted_ms"] = row.interpretedMs > 0 ? Json(row.interpretedMs) : Json();
   object["copy_ms"] = row.copyMs > 0 ? Json(row.copyMs) : Json();
+  object["memcpy_ms"] = row.memcpyMs > 0 ? Json(row.memcpyMs) : Json();
   object["bytes"] = row.bytes > 0 ? Json(row.bytes) : Json();
   object["compile_ms"] = row.compileMs;
   for (const auto& kernel : row.kernels)
@@ -55,8 +56,8 @@ Json compiledJson(const bench::CompiledTime& row) {
 bool isBeyondCaches(const bench::CompiledTime& row) { return row.name.starts_with("memory/"); }
 
 void printCompiledHead(const char* what) {
-  fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>8} {:>8} {:>10}\n", what, "compiled", "interp.", "ratio", "copy",
-             "share", "GB/s", "compile ms");
+  fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>8} {:>9} {:>8} {:>10}\n", what, "compiled", "interp.", "ratio",
+             "copy", "share", "of memcpy", "GB/s", "compile ms");
 }
 
 void printCompiled(const bench::CompiledTime& row) {
@@ -67,11 +68,12 @@ void printCompiled(const bench::CompiledTime& row) {
   }
   const auto shown = [](bool known, std::string text) { return known ? std::move(text) : std::string("-"); };
   const bool copied = row.copyMs > 0, interpreted = row.interpretedMs > 0;
-  fmt::print("{:<44} {:>10.3f} {:>10} {:>8} {:>10} {:>8} {:>8} {:>10.1f}\n", name, row.compiledMs,
+  fmt::print("{:<44} {:>10.3f} {:>10} {:>8} {:>10} {:>8} {:>9} {:>8} {:>10.1f}\n", name, row.compiledMs,
              shown(interpreted, fmt::format("{:.3f}", row.interpretedMs)),
              shown(interpreted, fmt::format("{:.2f}", row.compiledMs / row.interpretedMs)),
              shown(copied, fmt::format("{:.3f}", row.copyMs)),
              shown(copied, fmt::format("{:.0f}%", 100 * row.copyMs / row.compiledMs)),
+             shown(row.memcpyMs > 0, fmt::format("{:.0f}%", 100 * row.memcpyMs / row.compiledMs)),
              shown(copied, fmt::format("{:.1f}", double(row.bytes) * 1e-6 / row.compiledMs)), row.compileMs);
   for (const auto& kernel : row.kernels)
     fmt::print("    {:<84} {:>10.3f} ms\n", kernel.name, milliseconds(kernel.time));

@@ -8,6 +8,7 @@
 #include "app/workbench/store_id.h"
 #include "app/workbench/symbols.h"
 #include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/common/recorded_shapes.h"
 #include "engine/capture/common/storage_directory.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
@@ -238,32 +239,6 @@ Result<void> bindShapes(GraphModule& module, const ValueList& inputs) {
   for (std::size_t i = 0; i < std::min(placeholders.size(), inputs.size()); ++i)
     graph.setValueMeta(placeholders[i], sizedLike(graph.node(placeholders[i]).meta().value, inputs[i]));
   return propagateShapes(module);
-}
-
-/// What Inductor does to a graph before it looks at strides: those of recorded inputs may be the ones that an earlier
-/// layout optimisation chose, where a view of the captured graph needs a copy.
-void makeReshapes(Graph& graph) {
-  for (const NodeId id : std::vector<NodeId>(graph.order().begin(), graph.order().end()))
-    if (graph.node(id).isCall("aten.view.default"_op)) graph.setTarget(id, "torch.ops.aten.reshape.default");
-}
-
-bool failedAtView(const Graph& graph, const Error& error) {
-  const auto node = graph.find(error.node);
-  return error.code == ErrorCode::ShapeMismatch && node && graph.node(*node).isCall("aten.view.default"_op);
-}
-
-/// Of a graph with recorded inputs.
-Result<void> propagateRecorded(GraphModule& module, ShapeEnv& env) {
-  const ShapeEnv::Mark before = env.mark();
-  auto shaped = propagateShapes(module, env);
-  if (shaped || !failedAtView(module.graph, shaped.error())) return shaped;
-  logAt(LogCategory::Import, LogLevel::Info, "views are read as reshapes, as Inductor does: {}", shaped.error().text());
-  env.rollBack(before);
-  GraphModule reshaped = module;
-  makeReshapes(reshaped.graph);
-  KERF_CHECK(propagateShapes(reshaped, env));
-  module = std::move(reshaped);
-  return {};
 }
 
 }  // namespace

@@ -40,22 +40,22 @@ def repro_files(paths):
             yield path, given
 
 
-def load(path):
-    """The repro's model and its inputs on the CPU."""
+def load(path, device="cpu"):
+    """The repro's model and its inputs on a device, whatever it was captured on."""
     spec = importlib.util.spec_from_file_location(path.stem + "_repro", path)
     module = importlib.util.module_from_spec(spec)
     before = os.getcwd()
+    placed = "device(type='cpu')" if device == "cpu" else "device(type='cuda', index=0)"
     os.chdir(path.parent)
     try:
-        # Graphs captured on a GPU are measured on the CPU too.
-        source = re.sub(r"device\(type\s*=\s*'cuda'(, index\s*=\s*\d+)?\)", "device(type='cpu')", path.read_text())
-        source = re.sub(r"'cuda(:\d+)?'", "'cpu'", source)
+        source = re.sub(r"device\(type\s*=\s*'(cuda|cpu)'(, index\s*=\s*\d+)?\)", placed, path.read_text())
+        source = re.sub(r"'cuda(:\d+)?'", "'cpu'", source) if device == "cpu" else source
         # Only the model and its inputs are wanted, not the repro's own main part.
         exec(compile(source.replace('if __name__ == "__main__":', "if False:").replace("if __name__ == '__main__':", "if False:"),
                      str(path), "exec"), module.__dict__)
         reader = InputReader(save_dir=str(path.parent))
         module.load_args(reader)
-        args = [a.to("cpu") if isinstance(a, torch.Tensor) else a for a in reader.args]
+        args = [a.to(device) if isinstance(a, torch.Tensor) else a for a in reader.args]
         return module.mod if hasattr(module, "mod") else module.Repro(), args
     finally:
         os.chdir(before)

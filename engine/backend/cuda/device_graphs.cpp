@@ -7,7 +7,7 @@
 namespace kerf::inline backend {
 namespace {
 
-/// Below that a graph is no gain.
+/// Below that a graph is no gain, unless it is the whole program.
 constexpr std::size_t fewestSteps = 2;
 /// CU_STREAM_CAPTURE_MODE_RELAXED: libraries may allocate meanwhile.
 constexpr int relaxed = 2;
@@ -45,7 +45,7 @@ void DeviceGraphs::findStretches() {
   for (std::size_t first = 0; first < m_onHost.size();) {
     std::size_t end = first;
     while (end < m_onHost.size() && !m_onHost[end]) ++end;
-    if (end - first >= fewestSteps) m_stretches.push_back({.first = first, .last = end - 1});
+    if (end - first >= std::min(fewestSteps, m_onHost.size())) m_stretches.push_back({.first = first, .last = end - 1});
     first = end + 1;
   }
 }
