@@ -60,7 +60,9 @@ Result<std::optional<RecordSource>> resolveRecord(Workbench& bench, const std::s
   for (const auto& graph : source->capture.graphs)
     if (graph.name == name) return std::nullopt;
   const auto index = findRecord(source->capture, name);
-  if (!index || source->capture.details->records[*index].graph >= 0) return std::nullopt;
+  if (!index) return std::nullopt;
+  const CaptureRecord& record = source->capture.details->records[*index];
+  if (record.graph >= 0 && record.name == name) return std::nullopt;  // by its number it is the text
   return RecordSource{std::move(source), *index};
 }
 

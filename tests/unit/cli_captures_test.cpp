@@ -119,6 +119,9 @@ TEST_F(CaptureTest, ShowsRecordsAndTheirPayload) {
   EXPECT_EQ(run({"show", file + "#" + code.substr(3)}).output, run({"show", code}).output);
   EXPECT_EQ(run({"export", code, "-o", (folder / "code.py").string()}).status, 0);
   EXPECT_THAT(textOf(folder / "code.py"), StartsWith("# AOT ID"));
+  const auto graph = idNamed(records, "aot_forward_graph");  // by its number a graph's record is its text, too
+  EXPECT_THAT(run({"show", graph}).output, HasSubstr("class GraphModule"));
+  EXPECT_EQ(run({"show", file + "#" + graph.substr(3)}).output, run({"show", graph}).output);
   EXPECT_EQ(run({"show", "c1/r999"}).status, 2);
   EXPECT_EQ(run({"run", code}).status, 2);
 }
