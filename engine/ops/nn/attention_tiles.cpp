@@ -95,7 +95,10 @@ class Tile {
       const Tensor& mask = m_a.mask;
       const T* add = mask.data<T>() + m_matrix / m_a.heads * mask.stride(0) + m_matrix % m_a.heads * mask.stride(1) +
                      query * mask.stride(2);
-      for (std::int64_t k = 0; k < m_keys; ++k) row[k] += add[k * mask.stride(3)];
+      if (mask.stride(3) == 1)
+        rowmath::add(row, add, m_keys);
+      else
+        for (std::int64_t k = 0; k < m_keys; ++k) row[k] += add[k * mask.stride(3)];
     }
     const std::int64_t visible = m_a.causal ? query + 1 : m_keys;
     for (std::int64_t k = visible; k < m_keys; ++k) row[k] = -std::numeric_limits<T>::infinity();
@@ -176,15 +179,15 @@ Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tens
                               const TiledGradients& into) {
   KERF_TRY(Tensor p, tile.scores());
   weights(tile, p, saved);
-  const Tensor dO = tile.own(grad);
+  const Tensor dO = tile.own(grad), out = saved.out.defined() ? tile.own(saved.out) : Tensor();
   KERF_TRY(Tensor dS, emptyTensor(p.dtype(), p.sizes()));
   KERF_CHECK(gemm(dO, across(tile.keys(a.v)), dS));
   for (std::int64_t i = 0; i < tile.count(); ++i) {
     T* row = tile.at(dS, i);
     const T* factors = tile.dropout(i);
     tile.drop(row, factors);
-    const double sum = saved.out.defined() ? rowmath::dot(tile.at(dO, i), tile.at(tile.own(saved.out), i), a.valueWidth)
-                                           : rowmath::dot(row, tile.at(p, i), tile.keyCount());
+    const double sum = out.defined() ? rowmath::dot(tile.at(dO, i), tile.at(out, i), a.valueWidth)
+                                     : rowmath::dot(row, tile.at(p, i), tile.keyCount());
     rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keyCount());
     tile.drop(tile.at(p, i), factors);
   }
