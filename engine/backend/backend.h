@@ -29,6 +29,7 @@ struct BackendOptions {
   bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time
   bool imagesChannelsLast = false;  ///< intermediate images of convolutions, whatever layout was recorded
   bool serialLoops = false;  ///< loops for scans and for writes at computed places, not calls
+  bool storesCopies = true;  ///< kernels copy what they compute into inputs, unless inputs share memory in a run
   // Names of nodes of the captured graph; backends without kernels ignore them.
   std::set<std::string> unfused{};      ///< each in a kernel of its own
   std::set<std::string> interpreted{};  ///< by the interpreter's kernels

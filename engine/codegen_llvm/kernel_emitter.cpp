@@ -210,7 +210,7 @@ void KernelEmitter::emitOuterBody() {
   if (m_inner.empty()) {
     std::ranges::fill(m_innerValues, nullptr);
     m_inside = true;
-    for (const LoopStore& s : m_kernel.stores) store(s);
+    storeAll([](const LoopStore&) { return true; });
     m_inside = false;
     return;
   }
@@ -263,8 +263,21 @@ void KernelEmitter::emitInnerBody(int phase) {
 }
 
 void KernelEmitter::emitStores(bool inner, int phase) {
+  storeAll([&](const LoopStore& s) {
+    return s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase);
+  });
+}
+
+/// The stores of one iteration that `isOf` names: of a kernel that stores what it loads, after all of their values.
+void KernelEmitter::storeAll(const std::function<bool(const LoopStore&)>& isOf) {
+  const auto isStored = [&](const Expr& e) {
+    return isLoad(e.op) && std::ranges::find(m_kernel.stores, e.buffer, &LoopStore::buffer) != m_kernel.stores.end();
+  };
+  if (std::ranges::any_of(m_kernel.exprs, isStored))
+    for (const LoopStore& s : m_kernel.stores)
+      if (isOf(s)) (void)value(s.value);
   for (const LoopStore& s : m_kernel.stores)
-    if (s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase)) store(s);
+    if (isOf(s)) store(s);
 }
 
 Value* KernelEmitter::value(int expr) {

@@ -121,6 +121,7 @@ class KernelEmitter {
   void emitInnerLoop(int phase);
   void emitInnerBody(int phase);
   void emitStores(bool inner, int phase);
+  void storeAll(const std::function<bool(const LoopStore&)>& isOf);
   static constexpr int scansAtOnce = 4;  ///< rows whose carried values lie in registers; a power of two
   bool scansRows() const;
   void emitScans();

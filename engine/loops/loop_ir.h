@@ -129,7 +129,8 @@ struct LoopVariable {
   }
 };
 
-/// A store to element `index`, plus `place` where that is an Int64 expression; inside the reduced loops when `inner`.
+/// A store to element `index`, plus `place` where that is an Int64 expression; inside the reduced loops when `inner`. In
+/// each iteration all values are computed before anything is stored.
 struct LoopStore {
   int buffer = -1;
   Affine index;

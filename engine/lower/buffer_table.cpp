@@ -120,7 +120,8 @@ class BufferPlanner {
         for (const NodeId input : node.inputs()) need(input, true);
         break;
       case ValueKind::Extern:
-        for (const NodeId input : node.inputs()) need(input, mayKeepArguments(node, info));
+        for (const NodeId input : node.inputs())
+          need(input, mayKeepArguments(node, info) && !isOnlyCopied(node, info, input));
         break;
       case ValueKind::View:
         collectViewUse(node, info);
@@ -143,6 +144,11 @@ class BufferPlanner {
     const OpInfo* op = info.bound.op ? info.bound.op : findOp(node);
     if (!op || node.op() != Opcode::CallFunction || node.isCall("operator.getitem"_op)) return true;
     return mayShareMemory(*op);
+  }
+
+  /// What copy_ only reads.
+  static bool isOnlyCopied(const Node& node, const ValueInfo& info, NodeId input) {
+    return node.isCall("aten.copy_.default"_op) && !info.operandNodes.empty() && info.operandNodes[0] != input;
   }
 
   void collectViewUse(const Node& node, const ValueInfo& info) {
@@ -316,6 +322,16 @@ class BufferPlanner {
   std::vector<int> m_cost;
   std::vector<std::unordered_set<NodeId>> m_readers;
 };
+
+void BufferTable::moveTo(NodeId id, BufferView place) {
+  const int before = std::exchange(m_bufferOf[id.index], -1);
+  m_buffers[std::size_t(before)].kind = BufferKind::Planned;  // which nobody writes: it has no place
+  for (BufferView& view : m_views) {
+    if (view.buffer != before) continue;
+    view.buffer = place.buffer;
+    view.offset += place.offset;
+  }
+}
 
 void BufferTable::settle(ShapeEnv& env) {
   const auto settled = [&](auto&... sizes) {

@@ -54,6 +54,10 @@ class BufferTable {
   /// Own buffer of a node, or -1.
   int bufferOf(NodeId id) const { return m_bufferOf[id.index]; }
   bool hasBuffer(NodeId id) const { return bufferOf(id) >= 0; }
+  /// The buffer in which a value lies, be it its own or one that it looks at; -1: it exists only inside kernels.
+  int memoryOf(NodeId id) const { return hasBuffer(id) ? bufferOf(id) : m_views[id.index].buffer; }
+  /// A value that had a buffer of its own, and whatever looks at it, lies at `place` from now on, which has its strides.
+  void moveTo(NodeId id, BufferView place);
   /// Where a value can be read, through views; none for values that exist only inside kernels.
   const BufferView* view(NodeId id) const {
     const auto& view = m_views[id.index];

@@ -71,7 +71,7 @@ class Classifier {
     ValueInfo& info = m_table[node.id()];
     readMeta(node, info);
     info.segment = m_segment;
-    info.alone = isIn(m_choice.unfused, node);
+    info.alone = isIn(m_choice.unfused, node) || isIn(m_choice.interpreted, node);
     switch (node.op()) {
       case Opcode::Placeholder:
         info.kind = ValueKind::Input;

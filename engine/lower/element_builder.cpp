@@ -288,4 +288,8 @@ DType ElementBuilder::resultType(const ValueInfo& info) const {
 
 int ElementBuilder::stored(NodeId id, int value) { return m_builder.convert(value, m_values[id].dtype); }
 
+int ElementBuilder::copied(NodeId copy, NodeId id, int value) {
+  return ownedBy(copy, m_builder.convert(stored(id, value), m_values[copy].dtype));
+}
+
 }  // namespace kerf::inline lower

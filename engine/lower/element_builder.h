@@ -64,6 +64,8 @@ class ElementBuilder {
   Result<LoopStore> writes(const Member& member);
   /// A member's result in the type in which memory holds it.
   int stored(NodeId id, int value);
+  /// The same as copy_ writes it.
+  int copied(NodeId copy, NodeId id, int value);
   /// A load or store target: kernel buffer and index of element `map` of a view.
   int bufferArgument(int buffer, SymInt offset);
   struct Argument {

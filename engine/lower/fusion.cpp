@@ -110,8 +110,8 @@ IndexMap movedAssignment(const IndexMap& assignment, const IndexMap& moved) {
 
 class Fuser {
  public:
-  Fuser(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops)
-      : m_values(values), m_buffers(buffers), m_fuse(fuse), m_splitsLoops(splitsLoops) {}
+  Fuser(const ValueTable& values, const BufferTable& buffers, bool fuse)
+      : m_values(values), m_buffers(buffers), m_fuse(fuse) {}
 
   Result<FusionPlan> run() {
     for (const NodeId id : m_values.graph().order()) {
@@ -252,7 +252,7 @@ class Fuser {
   bool joinSplit(const Candidate& candidate, int g) {
     const FusionGroup& group = m_plan.groups[std::size_t(g)];
     const auto isScan = [&](const auto& member) { return m_values[member.node].kind == ValueKind::Scan; };
-    if (!m_splitsLoops || m_values[candidate.node].kind != ValueKind::Pointwise) return false;
+    if (m_values[candidate.node].kind != ValueKind::Pointwise) return false;
     if (!anyReduced(group.variables)) return false;
     if (std::ranges::find(candidate.dependencies, g) == candidate.dependencies.end()) return false;
     if (std::ranges::any_of(group.members, isScan)) return false;
@@ -345,7 +345,7 @@ class Fuser {
 
   const ValueTable& m_values;
   const BufferTable& m_buffers;
-  const bool m_fuse, m_splitsLoops;
+  const bool m_fuse;
   FusionPlan m_plan;
   std::unordered_map<NodeId, int> m_groupOf;
   int m_lastOrdered = -1;  ///< the newest group of such a node
@@ -353,8 +353,8 @@ class Fuser {
 
 }  // namespace
 
-Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops) {
-  return Fuser(values, buffers, fuse, splitsLoops).run();
+Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse) {
+  return Fuser(values, buffers, fuse).run();
 }
 
 }  // namespace kerf::inline lower

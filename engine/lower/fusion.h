@@ -7,6 +7,12 @@
 
 namespace kerf::inline lower {
 
+/// A call of copy_ that the kernel which computes `value` does: it stores it in the memory of what is written, too.
+struct CopyStore {
+  NodeId copy, value;
+  BufferView into;
+};
+
 /// One step of the schedule.
 struct FusionGroup {
   bool isExtern = false;
@@ -17,6 +23,7 @@ struct FusionGroup {
   std::vector<ElementBuilder::Member> members;  ///< in graph order; a single one for an extern step
   std::vector<int> dependencies;                ///< earlier groups whose results this one needs
   std::vector<NodeId> reads;                    ///< values with memory that it loads
+  std::vector<CopyStore> copies;                ///< of its members (storeCopies)
 };
 
 struct FusionPlan {
@@ -25,8 +32,8 @@ struct FusionPlan {
 };
 
 /// Greedy, in graph order: a value joins the group of a producer, or a group over the same loops that reads the same
-/// memory, whenever no path outside of the group leads from the group to the value. With `splitsLoops` also the group of
-/// a reduction whose loops views have cut otherwise (commonLoops).
-Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops = false);
+/// memory, whenever no path outside of the group leads from the group to the value; also the group of a reduction
+/// whose loops views have cut otherwise (commonLoops).
+Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse);
 
 }  // namespace kerf::inline lower

@@ -79,6 +79,7 @@ class Joiner {
     const int result = m_steps[s].writes[0];
     if (kernel.isExtern || kernel.segment != m_steps[s].segment || follows(reader)) return;
     if (sharedReduction(kernel.kernel)) return;  // its pieces are no rows of the convolution
+    if (isWrittenBefore(s, reader)) return;
     int argument = -1;
     for (std::size_t a = 0; a < kernel.arguments.size(); ++a) {
       if (kernel.arguments[a].buffer != result) continue;
@@ -94,6 +95,20 @@ class Joiner {
     m_steps[s].followerTakesAll = info.kind == BufferKind::Planned && countReaders(result) == 1;
     std::rotate(m_steps.begin() + std::ptrdiff_t(s), m_steps.begin() + std::ptrdiff_t(s) + 1,
                 m_steps.begin() + std::ptrdiff_t(reader));
+  }
+
+  /// Whether a kernel after the convolution, up to its reader, stores into an input that the convolution may read.
+  bool isWrittenBefore(std::size_t s, std::size_t reader) const {
+    const auto& buffers = m_graph.buffers.buffers();
+    const auto isRead = [&](int buffer) {
+      return buffers[std::size_t(buffer)].kind == BufferKind::Input &&
+             std::ranges::any_of(m_steps[s].reads, [&](int read) {
+               return read == buffer || buffers[std::size_t(read)].kind == BufferKind::External;
+             });
+    };
+    for (std::size_t step = s + 1; step <= reader; ++step)
+      if (std::ranges::any_of(m_steps[step].writes, isRead)) return true;
+    return false;
   }
 
   /// Whether a convolution before it has taken the kernel already.

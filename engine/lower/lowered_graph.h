@@ -53,10 +53,17 @@ struct LoweredGraph {
   std::string unplannedText;        ///< with symbols: the sum of all buffers
 };
 
+/// Who copies into inputs.
+enum class InputCopies : std::uint8_t {
+  Calls,
+  InKernels,  ///< kernels that compute what is copied, where that is right for inputs that share no memory (storeCopies)
+};
+
 /// The stages before scheduling (classification) and from then on, separately timed by the pipeline.
 /// `roundsEachOp`: see ElementBuilder. With images channels last, followers are joined to convolutions.
 Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp = true,
-                                   ImageLayout layout = ImageLayout::AsRecorded);
+                                   ImageLayout layout = ImageLayout::AsRecorded,
+                                   InputCopies copies = InputCopies::InKernels);
 
 /// Puts every convolution in front of the kernel that reads its result first, and joins the two where the kernel takes
 /// the result row by row.

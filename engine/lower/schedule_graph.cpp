@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "engine/lower/fusion.h"
+#include "engine/lower/copy_stores.h"
 #include "engine/lower/lowered_graph.h"
 #include "engine/ops/core/instruments.h"
 #include "engine/support/streamed_from.h"
@@ -64,7 +64,7 @@ class Scheduler {
     step.nodes = {step.node};
     step.segment = group.segment;
     for (const NodeId read : group.reads)
-      if (m_graph.buffers.hasBuffer(read)) step.reads.push_back(m_graph.buffers.bufferOf(read));
+      if (const int buffer = m_graph.buffers.memoryOf(read); buffer >= 0) step.reads.push_back(buffer);
     step.writes = {m_graph.buffers.bufferOf(step.node)};
     m_graph.steps.push_back(std::move(step));
   }
@@ -82,10 +82,16 @@ class Scheduler {
       }
       auto value = builder.member(member);
       if (!value) return fail(std::move(value.error().atNode(nodeName(member.node))));
-      if (isStored(member.node)) addStore(builder, member, builder.stored(member.node, *value), step);
+      if (isStored(member.node))
+        addStore(builder, member, *m_graph.buffers.view(member.node), builder.stored(member.node, *value), step);
+      for (const CopyStore& copy : group.copies)
+        if (copy.value == member.node)
+          addStore(builder, member, copy.into, builder.copied(copy.copy, copy.value, *value), step);
     }
     if (step.kernel.stores.empty()) return {};
     step.nodes = builder.computedNodes();
+    for (const CopyStore& copy : group.copies) step.nodes.push_back(copy.copy);
+    std::ranges::sort(step.nodes);
     step.indexChecks = builder.indexChecks();
     step.origins = builder.origins();
     for (const auto& argument : builder.arguments()) step.arguments.push_back({argument.buffer, argument.offset});
@@ -110,14 +116,15 @@ class Scheduler {
     return info.kind == BufferKind::Owned || m_readOutside.contains(id);
   }
 
-  void addStore(ElementBuilder& builder, const ElementBuilder::Member& member, int value, LoweredStep& step) {
-    const BufferView& view = *m_graph.buffers.view(member.node);
-    const Affine index = flatten(resultMap(*member.space, member.assignment), view.strides, 0);
-    LoopStore store{builder.bufferArgument(view.buffer, 0), index, value, false};
+  void addStore(ElementBuilder& builder, const ElementBuilder::Member& member, const BufferView& view, int value,
+                LoweredStep& step) {
+    const IndexMap map = resultMap(*member.space, member.assignment);
+    Affine index = flatten(map, view.strides, view.offset);
+    const SymInt offset = std::exchange(index.constant, SymInt(0));
+    LoopStore store{builder.bufferArgument(view.buffer, offset), index, value, false};
     for (std::size_t v = 0; v < index.coefficients.size(); ++v)
       store.inner = store.inner || (!isZero(index.coefficients[v]) && step.kernel.variables[v].reduced);
     // A stored value with stride 0 along a reduced loop would still be an element of that loop.
-    const IndexMap map = resultMap(*member.space, member.assignment);
     for (const Affine& at : map)
       for (std::size_t v = 0; v < at.coefficients.size(); ++v)
         store.inner = store.inner || (!isZero(at.coefficients[v]) && step.kernel.variables[v].reduced);
@@ -175,9 +182,10 @@ class Scheduler {
 }  // namespace
 
 Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp,
-                                   ImageLayout layout) {
+                                   ImageLayout layout, InputCopies copies) {
   KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse, layout));
-  KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse, layout == ImageLayout::ChannelsLast));
+  KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse));
+  if (fuse && copies == InputCopies::InKernels) KERF_CHECK(storeCopies(*values, buffers, plan));
   return Scheduler(std::move(values), std::move(buffers), roundsEachOp, layout).run(plan);
 }
 

@@ -35,7 +35,7 @@ struct ValueInfo {
   SymSizes sizes, strides;
   std::int64_t storageOffset = 0;
   int segment = 0;     ///< grows at every mutating op; kernels never reach across
-  bool alone = false;  ///< in a kernel of its own, whatever could be fused with it
+  bool alone = false;  ///< in a kernel or a call of its own, whatever could be fused with it
 
   const Lowering* lowering = nullptr;  ///< of Pointwise, Reduction and Tuple values that are computed
   int item = 0;                        ///< which result of a Tuple this is

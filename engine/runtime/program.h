@@ -61,6 +61,7 @@ struct Slot {
   int input = -1;
   bool used = true;      ///< Arena: some step writes it
   bool mutated = false;  ///< Input: some step may write into it
+  bool stored = false;   ///< Input: a generated kernel does, which is right where it shares no memory with another
   Value constant;
   Device device;  ///< Arena, Fresh: random ops draw from the generator of their input's device
 };

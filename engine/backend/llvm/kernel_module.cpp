@@ -5,6 +5,7 @@
 #include "engine/backend/llvm/llvm_backend.h"
 #include "engine/backend/llvm/nested_graphs.h"
 #include "engine/backend/llvm/program_memory.h"
+#include "engine/backend/llvm/shared_inputs.h"
 #include "engine/backend/llvm/symbolic_program.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/lower/write_out.h"
@@ -160,7 +161,20 @@ class KernelModule : public LoweredModule {
       KERF_CHECK(clock.finish("nested"));
     }
     artifacts.stages = std::move(clock.times());
-    return executable(std::move(linked), codes.device, std::move(artifacts));
+    GivenMemory memory = GivenMemory::of(linked.layout.program);
+    return forAnyInputs(executable(std::move(linked), codes.device, std::move(artifacts)), std::move(memory),
+                        otherExecutable());
+  }
+
+  /// Compiles once more, with calls that copy into inputs.
+  MakeExecutable otherExecutable() const {
+    BackendOptions options = m_options;
+    options.storesCopies = false;
+    return [module = m_original, options = std::move(options), makeCode = m_makeCode](
+               std::stop_token stop) -> Result<std::unique_ptr<Executable>> {
+      KERF_TRY(const auto lowered, lowerToKernels(module, options, makeCode, stop));
+      return lowered->compile(std::move(stop));
+    };
   }
 
   Result<std::shared_ptr<NestedGraphs>> compileNested(Artifacts& artifacts, const std::stop_token& stop) const {
@@ -218,7 +232,8 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
   const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;
-  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout));
+  const auto copies = options.storesCopies ? InputCopies::InKernels : InputCopies::Calls;
+  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout, copies));
   if (!options.sharesMemory) keepApart(graph);
   KERF_CHECK(clock.finish("schedule"));
   return std::make_unique<KernelModule>(std::move(original), std::move(module), std::move(env), std::move(graph),

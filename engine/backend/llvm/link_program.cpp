@@ -147,6 +147,10 @@ class Linker {
           {lowered.arguments[a].buffer,
            number(lowered.arguments[a].offset * itemSize(lowered.kernel.buffers[a].dtype),
                   [at, a](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].pointers[a].byteOffset; })});
+    for (const int buffer : lowered.writes) {
+      Slot& slot = m_program.slots[std::size_t(buffer)];
+      if (slot.kind == SlotKind::Input) slot.mutated = slot.stored = true;
+    }
     step.bounds = numbers(lowered.kernel.parameters, [at](Program& p) -> Sizes& { return p.steps[at].bounds; });
     for (std::size_t k = 0; k < lowered.indexChecks.size(); ++k) {
       const IndexCheck& check = lowered.indexChecks[k];
