@@ -132,7 +132,7 @@ void KernelWriter::writeInverse(std::size_t quotient) {
   const bool known = std::ranges::find(m_inverses, name) != m_inverses.end();
   m_inverses[quotient] = name;
   if (known) return;
-  if (corrected) return line(fmt::format("const float {} = kerf_inverse({});", name, by));
+  if (corrected) return line(fmt::format("const KerfDivisor {} = kerf_divisor({});", name, by));
   line(fmt::format("const float scale{} = kerf_scale({});", divisor, by));
   line(fmt::format("const float {} = 1.0f / ({} * scale{});", name, by, divisor));
 }
@@ -159,7 +159,12 @@ void KernelWriter::writeLoop(int phase) {
   const std::vector<bool> used = usedInLoop(phase);
   bool counted = false;
   for (std::size_t e = 0; e < used.size(); ++e) counted = counted || (used[e] && (m_cached[e] || m_keptFrom[e] >= 0));
-  writeLoopHead(counted);
+  const bool inBatches = !counted && sumsRowsNarrow(phase);
+  if (inBatches) writeBatches(phase, used);
+  if (inBatches)
+    open(fmt::format("for (Index r = base; r < {}; r += {})", count(m_shape.inner), m_shape.rows * m_shape.splits));
+  else
+    writeLoopHead(counted);
   writeIndices(m_shape.inner, "r");
   writeLoopElements(phase, used);
   close();
@@ -190,14 +195,15 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
     m_packed[e] = true;
   }
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (reduces(e, phase) && sumsNarrow(e)) line(fmt::format("float sum{} = 0.0f;", e));
+    if (reduces(e, phase) && sumsNarrow(e) && !m_inBatch) line(fmt::format("float sum{} = 0.0f;", e));
   openPacks(isOf);
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (reduces(e, phase) && !m_shape.inner.empty()) writeGathered(e);
   storeElements(isOf);
   closePacks(isOf);
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (reduces(e, phase) && sumsNarrow(e)) line(fmt::format("{0} = {0} + (double)sum{1};", totalName(e), e));
+    if (reduces(e, phase) && sumsNarrow(e) && !m_inBatch)
+      line(fmt::format("{0} = {0} + (double)sum{1};", totalName(e), e));
   m_inside = false;
 }
 
@@ -207,7 +213,7 @@ void KernelWriter::writeGathered(std::size_t reduction) {
   const bool narrow = sumsNarrow(reduction);
   const std::string element = narrow ? narrowElement(reduction) : value(expr.args[0]);
   origin(reduction);
-  if (narrow) return line(fmt::format("sum{0} = sum{0} + {1};", reduction, element));
+  if (narrow) return line(fmt::format("sum{0}{2} = sum{0}{2} + {1};", reduction, element, m_inBatch ? "[q]" : ""));
   const std::string total = totalName(reduction);
   line(fmt::format("{} = {};", total, combineText(expr, total, element)));
 }

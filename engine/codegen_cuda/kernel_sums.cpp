@@ -33,9 +33,46 @@ void KernelWriter::planNarrowSums() {
   }
 }
 
-/// Where a thread has several elements of a row at once.
+/// Where a thread has several elements of a row at once, or some rows of the same columns.
 bool KernelWriter::sumsNarrow(std::size_t expr) const {
+  if (m_shape.layout == KernelLayout::Columns) return m_inBatch && m_narrowSums[expr] == NarrowSum::Elements;
   return m_narrowSums[expr] != NarrowSum::None && m_shape.layout == KernelLayout::Rows && packsInside() && !m_atEdge;
+}
+
+/// Whether columns of 16-bit values are summed: eight of them at once, whose conversions would take longer than memory does.
+bool KernelWriter::sumsRowsNarrow(int phase) const {
+  constexpr int leastPack = 8;
+  if (m_shape.layout != KernelLayout::Columns || m_shape.vector < leastPack) return false;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (reduces(e, phase) && m_narrowSums[e] == NarrowSum::Elements) return true;
+  return false;
+}
+
+/// Rows of the same columns, four at a time; `base` is the first of those that are left.
+void KernelWriter::writeBatches(int phase, const std::vector<bool>& used) {
+  constexpr int together = 4;
+  const std::string all = count(m_shape.inner);
+  const int step = m_shape.rows * m_shape.splits;
+  line(fmt::format("Index base = {};", m_shape.splits > 1 ? fmt::format("lane + split * (Index){}", m_shape.rows) : "lane"));
+  open(fmt::format("for (; base + {} < {}; base += {})", (together - 1) * step, all, together * step));
+  m_inBatch = true;
+  const auto forSums = [&](auto&& visit) {
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+      if (reduces(e, phase) && sumsNarrow(e)) visit(e);
+  };
+  forSums([&](std::size_t e) { line(fmt::format("float sum{}[V] = {{}};", e)); });
+  line("#pragma unroll");
+  open(fmt::format("for (int u = 0; u < {}; ++u)", together));
+  line(fmt::format("const Index r = base + u * (Index){};", step));
+  writeIndices(m_shape.inner, "r");
+  writeLoopElements(phase, used);
+  close();
+  line("#pragma unroll");
+  open("for (int q = 0; q < V; ++q)");
+  forSums([&](std::size_t e) { line(fmt::format("{0} = {0} + (double)sum{1}[q];", totalName(e), e)); });
+  close();
+  close();
+  m_inBatch = false;
 }
 
 /// The value that squares are taken from, as the sum of two float32.

@@ -141,6 +141,16 @@ std::string KernelWriter::alignment() const {
   return text;
 }
 
+/// Of a cluster's blocks some read while others write: registers for 1,024 threads of a processor, for 1,536 where they
+/// keep little; 0: as many as the compiler wants. The body is written.
+int KernelWriter::residentBlocks() const {
+  constexpr std::int64_t few = 16;
+  if (m_shape.cluster == 1 || m_shape.threads > 512) return 0;
+  const auto inner = countOf(m_kernel, m_shape.inner);
+  const bool keepsFew = m_shape.vector > 1 && inner && keptAtOnce((*inner + m_shape.team - 1) / m_shape.team) <= few;
+  return (keepsFew ? 1536 : 1024) / m_shape.threads;
+}
+
 std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guarded) {
   const bool vectors = m_shape.vector > 1;
   if (m_shape.layout == KernelLayout::Tiles) planTiled();
@@ -154,9 +164,7 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
     close();
   }
   const std::string cluster = m_shape.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", m_shape.cluster) : "";
-  // registers for 1024 threads of a processor: of a cluster's blocks some read while others write
-  const bool isBounded = m_shape.cluster > 1 && m_shape.threads <= 512;
-  const std::string resident = isBounded ? fmt::format(", {}", 1024 / m_shape.threads) : "";
+  const std::string resident = residentBlocks() > 0 ? fmt::format(", {}", residentBlocks()) : "";
   open(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}{})", cluster, m_shape.threads, resident, m_name, parameterList(),
                    guarded ? ", const unsigned long long* found" : ""));
   if (guarded) line("if (*found != 0) return;  // an index lies outside");
@@ -258,7 +266,7 @@ std::string KernelWriter::compute(std::size_t expr) {
   if (e.op == ExprOp::Philox) return fmt::format("kerf_philox({}, {}, {})", args[0], args[1], e.integer);
   if (const std::string& inverse = m_inverses[expr]; !inverse.empty())
     return m_quotients[expr] == Quotient::Corrected
-               ? fmt::format("kerf_quotient({}, {}, {})", args[0], args[1], inverse)
+               ? fmt::format("kerf_quotient({}, {})", args[0], inverse)
                : fmt::format("{} * scale{} * {}", args[0], e.args[1], inverse);
   if (e.op == ExprOp::Select) return fmt::format("{} ? {} : {}", args[0], args[1], args[2]);
   if (e.op == ExprOp::Fma) {

@@ -26,6 +26,7 @@ class KernelWriter {
   bool loopHasWork(int phase) const;
   bool reduces(std::size_t expr, int phase) const;
 
+  int residentBlocks() const;
   std::string parameterList() const;
   std::string argumentList() const;
   std::string alignment() const;
@@ -65,6 +66,8 @@ class KernelWriter {
   void planInverses();
   void planNarrowSums();
   bool sumsNarrow(std::size_t expr) const;
+  bool sumsRowsNarrow(int phase) const;
+  void writeBatches(int phase, const std::vector<bool>& used);
   std::string narrowElement(std::size_t sum);
   void writeHalves();
   void writeIndices(const std::vector<std::size_t>& variables, std::string rest);
@@ -126,6 +129,7 @@ class KernelWriter {
   std::vector<bool> m_hasHalves;  ///< distances whose value of the row is known as two float32
   int m_phase = 0;
   bool m_inside = false;
+  bool m_inBatch = false;  ///< of rows of the same columns
   bool m_atEdge = false;   ///< of a shifted row, an element before its first pack or behind its last one
   bool m_staging = false;  ///< tiles are being filled: nothing is read of them
   std::string m_origin, m_missing, m_out;

@@ -135,16 +135,23 @@ __device__ __forceinline__ float kerf_min(float a, float b) {
 __device__ __forceinline__ float kerf_scale(float b) { return fabsf(b) < 1.17549435e-38f ? 16777216.0f : 1.0f; }
 
 // a / b for one b and many a, the bits of a division (Markstein): a product with the inverse of b, rounded to nearest, and what
-// it leaves of a. That holds while nothing overflows or is subnormal, for b from 1 to 2^60, else the inverse is called 0, and for
-// zeros and a from 2^-60 to 2^60; the others are divided. Two zeros have the quotient's sign.
-__device__ __forceinline__ float kerf_inverse(float b) {
-  return b >= 1.0f && b <= 1152921504606846976.0f ? 1.0f / b : 0.0f;
+// it leaves of a. Both are first multiplied by a power of two that has the sign of b, so that the inverse is a usual number; an
+// infinite b is 0 here with the inverse 0. Infinities and NaN are those of the product. Of an a or a quotient below 2^-100 in
+// size the last place may be off by one.
+struct KerfDivisor {
+  float scale, by, inverse;
+};
+__device__ __forceinline__ KerfDivisor kerf_divisor(float b) {
+  const float size = fabsf(b);
+  const float scale = size < 7.88860905e-31f ? 1.26765060e+30f : size > 1.26765060e+30f ? 7.88860905e-31f : 1.0f;
+  const float scaled = size * scale;
+  const bool isInfinite = scaled > 3.40282347e+38f;
+  return {copysignf(scale, b), isInfinite ? 0.0f : scaled, isInfinite ? 0.0f : 1.0f / scaled};
 }
-__device__ __forceinline__ float kerf_quotient(float a, float b, float inverse) {
-  const float size = fabsf(a), first = a * inverse, left = fmaf(first, b, -a);
-  const bool usual = (size >= 8.67361737988403547e-19f && size <= 1152921504606846976.0f) || size == 0.0f;
-  if (usual && inverse != 0.0f) return fmaf(-left, inverse, first);
-  return a / b;
+__device__ __forceinline__ float kerf_quotient(float a, const KerfDivisor& divisor) {
+  const float scaled = a * divisor.scale, first = scaled * divisor.inverse;
+  const float left = fmaf(first, divisor.by, -scaled);
+  return fabsf(first) <= 3.40282347e+38f ? fmaf(-left, divisor.inverse, first) : first;
 }
 
 // The four words of Philox 4x32-10.

@@ -9,57 +9,14 @@
 
 #include "engine/codegen_cuda/nvrtc.h"
 #include "engine/loops/expr_builder.h"
-#include "tests/support/cuda_on_host.h"
+#include "tests/support/cuda_kernels.h"
 
 namespace kerf {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing_support::CudaOnHost;
-using testing_support::HostMemory;
-
-LoopKernel kernelOn(std::vector<LoopVariable> variables, std::vector<DType> buffers) {
-  LoopKernel kernel{.name = "cpp_fused_host_0", .variables = std::move(variables)};
-  for (std::size_t b = 0; b < buffers.size(); ++b) kernel.buffers.push_back({buffers[b], fmt::format("b{}", b)});
-  return kernel;
-}
-
-Affine at(std::initializer_list<std::int64_t> factors) {
-  Affine index;
-  for (const std::int64_t f : factors) index.coefficients.push_back(SymInt(f));
-  index.trim();
-  return index;
-}
-
-/// Small whole numbers: their float sums are exact in any order.
-std::vector<float> wholeNumbers(std::size_t count, int seed = 1) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = float(int((i * 2654435761u + unsigned(seed) * 40503u) >> 7) % 17 - 8);
-  return values;
-}
-std::uint16_t bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::uint16_t((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-float fromBf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
-
-struct Made {
-  CudaKernel kernel;
-  Result<CudaOnHost> host;
-};
-Made made(const LoopKernel& loops, KernelTarget target = {}) {
-  auto kernel = generateKernel(loops, {"made"}, {}, KernelGuard::None, target);
-  if (!kernel) throw std::runtime_error(kernel.error().text());  // which ends the test
-  const auto version = nvrtcVersion();
-  if (version && kernel->shape.cluster <= KernelTarget::of("sm_90", *version).mostCluster) {
-    const auto compiled = compileSource(kernel->source, "sm_90");
-    EXPECT_TRUE(compiled) << compiled.error().text() << kernel->text();
-  }
-  auto host = CudaOnHost::compile(*kernel, loops);
-  EXPECT_TRUE(host) << host.error().text() << kernel->text();
-  return {std::move(*kernel), std::move(host)};
-}
+using namespace testing_support;
 
 /// Sum and maximum of everything, and twice what is summed.
 LoopKernel wholeSum(std::int64_t size) {
@@ -246,66 +203,6 @@ TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
       const double expected = std::exp(double(values[r * 512 + c]) - 8) / sum;
       ASSERT_NEAR(fromBf16(out[r * 512 + c]), expected, expected / 250) << r << " " << c;
     }
-  }
-}
-
-/// A row's elements by their sum: subnormal sums have no inverse, zero has an infinite one.
-TEST(CudaOnHost, QuotientsBySumsWithoutAnInverseAreRight) {
-  constexpr std::size_t columns = 64;
-  const std::vector<float> sums{1e-39f, 1.4e-45f, 0, 1.2e-38f, 1e38f, std::numeric_limits<float>::infinity(), 2};
-  LoopKernel kernel =
-      kernelOn({{std::int64_t(sums.size()), false}, {columns, true}}, {DType::Float32, DType::BFloat16});
-  ExprBuilder b(kernel);
-  const int x = b.load(0, at({columns, 1}));
-  const int sum = b.convert(b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64)), DType::Float32);
-  kernel.stores = {{1, at({columns, 1}), b.convert(b.binary(ExprOp::Div, x, sum), DType::BFloat16), true}};
-  Made quotients = made(kernel);
-  EXPECT_THAT(quotients.kernel.text(), HasSubstr("kerf_scale("));
-  ASSERT_TRUE(quotients.host) << quotients.host.error().text();
-  std::vector<float> values(sums.size() * columns, 0);
-  for (std::size_t r = 0; r < sums.size(); ++r) values[r * columns + r] = sums[r];
-  std::vector<std::uint16_t> out(values.size());
-  quotients.host->run({values, out}, 2);
-  for (std::size_t r = 0; r < sums.size(); ++r)
-    for (std::size_t c = 0; c < columns; ++c) {
-      const float expected = values[r * columns + c] / sums[r], got = fromBf16(out[r * columns + c]);
-      if (std::isnan(expected))
-        EXPECT_TRUE(std::isnan(got)) << r << " " << c;
-      else
-        EXPECT_EQ(got, expected) << r << " " << c;
-    }
-}
-
-/// Rows by one number each, in float32: the bits of a division, where inverse or remainder are no usual numbers too.
-TEST(CudaOnHost, QuotientsOfRowsHaveTheBitsOfADivision) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> divisors{1, 3, 1.9999999f, 50257.125f, 1e18f, 2e18f, 0.75f, -3, 1e-39f, 0, infinity, NAN};
-  const std::vector<float> edges{0.0f, -0.0f, 1.4e-45f, 1e-39f, 8.6e-19f, 8.7e-19f, 1e18f, 1.2e18f, 3.4e38f, -3.4e38f,
-                                 infinity, -infinity, NAN};
-  const std::size_t rows = divisors.size(), columns = 4096;
-  LoopKernel kernel = kernelOn({{std::int64_t(rows), false}, {std::int64_t(columns), true}},
-                               {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
-  ExprBuilder b(kernel);
-  const int x = b.load(0, at({std::int64_t(columns), 1})), divisor = b.load(1, at({1}));
-  kernel.stores = {{2, at({std::int64_t(columns), 1}), b.binary(ExprOp::Div, x, divisor), true},
-                   {3, at({1}), b.reduce(ExprOp::ReduceMax, x), false}};
-  Made quotients = made(kernel);
-  EXPECT_THAT(quotients.kernel.text(), HasSubstr("= kerf_quotient("));
-  ASSERT_TRUE(quotients.host) << quotients.host.error().text();
-  std::vector<float> values(rows * columns), out(values.size()), most(rows), by = divisors;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto bits = std::uint32_t((i + 1) * 2654435761u);
-    values[i] = i % columns < edges.size() ? edges[i % columns]
-                                           : std::bit_cast<float>((bits & 0x807fffffu) | ((90 + bits % 74) << 23));
-  }
-  quotients.host->run({values, by, out, most}, 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float expected = values[i] / divisors[i / columns];
-    if (std::isnan(expected))
-      ASSERT_TRUE(std::isnan(out[i])) << values[i] << " by " << divisors[i / columns];
-    else
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(expected))
-          << values[i] << " by " << divisors[i / columns];
   }
 }
 
