@@ -23,7 +23,10 @@ bool isInjectiveView(const BufferView& view) {
 }
 
 /// Parts of the names of ops that fail for some values, beside those that take indices.
-constexpr std::string_view checkedOps[] = {"linalg", "cholesky", "inverse", "lu_", "eig", "multinomial", "assert"};
+constexpr std::string_view checkedOps[] = {
+    "linalg",      "cholesky", "inverse", "lu_",           "eig",
+    "svd",         "qr",       "histc",   "masked_scatter", "assert",
+    "multinomial", "bernoulli", "poisson", "binary_cross_entropy"};
 
 /// Whether an extern call may fail for what its operands' elements are.
 bool mayFail(const ValueTable& values, NodeId id) {
@@ -226,8 +229,10 @@ class CopyPlanner {
     return true;
   }
 
-  /// Puts a group behind the place `last`, if none from there to it needs it to come first.
+  /// Puts a group behind the place `last`, if none from there to it needs it to come first. One that may fail stays:
+  /// what comes behind it in the graph must not have been written then.
   bool moveBehind(int kernel, int last) {
+    if (std::ranges::find(m_failing, kernel) != m_failing.end()) return false;
     const int from = m_place[std::size_t(kernel)];
     for (int at = from + 1; at <= last; ++at) {
       const int other = m_order[std::size_t(at)];

@@ -79,7 +79,7 @@ class Joiner {
     const int result = m_steps[s].writes[0];
     if (kernel.isExtern || kernel.segment != m_steps[s].segment || follows(reader)) return;
     if (sharedReduction(kernel.kernel)) return;  // its pieces are no rows of the convolution
-    if (isWrittenBefore(s, reader)) return;
+    if (leavesSegment(s, reader) || isWrittenBefore(s, reader)) return;
     int argument = -1;
     for (std::size_t a = 0; a < kernel.arguments.size(); ++a) {
       if (kernel.arguments[a].buffer != result) continue;
@@ -95,6 +95,14 @@ class Joiner {
     m_steps[s].followerTakesAll = info.kind == BufferKind::Planned && countReaders(result) == 1;
     std::rotate(m_steps.begin() + std::ptrdiff_t(s), m_steps.begin() + std::ptrdiff_t(s) + 1,
                 m_steps.begin() + std::ptrdiff_t(reader));
+  }
+
+  /// Whether a step between them is of another segment: a kernel that stores a copy may have been put behind a call that
+  /// writes into what the convolution reads.
+  bool leavesSegment(std::size_t s, std::size_t reader) const {
+    for (std::size_t step = s + 1; step < reader; ++step)
+      if (m_steps[step].segment != m_steps[s].segment) return true;
+    return false;
   }
 
   /// Whether a kernel after the convolution, up to its reader, stores into an input that the convolution may read.

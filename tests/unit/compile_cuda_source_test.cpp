@@ -187,7 +187,7 @@ TEST(CudaSource, LongRowsAreForClustersWhereTheDeviceHasThem) {
   EXPECT_THAT(of(50257, "sm_90"), HasSubstr("v1 = kerf_cluster<256, 8>(v1, "));
   EXPECT_THAT(of(50257, "sm_120"), HasSubstr("__cluster_dims__(8, 1, 1)"));
   EXPECT_THAT(of(65536, "sm_90"),
-              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
+              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 3) cuda_fused_test_0("));
   EXPECT_THAT(of(131072, "sm_90"),
               HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
   EXPECT_THAT(of(131071, "sm_90"),

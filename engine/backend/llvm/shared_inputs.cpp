@@ -35,25 +35,29 @@ class TwoExecutables : public Executable {
       : m_apart(std::move(apart)), m_memory(std::move(memory)), m_makeOther(std::move(makeOther)) {}
 
   Result<Value> run(const ValueList& inputs, std::stop_token stop) override {
+    m_last = m_apart.get();
     if (!m_memory.isShared(inputs)) return m_apart->run(inputs, std::move(stop));
     if (!m_other) {
       logAt(LogCategory::Compile, LogLevel::Debug, "compiled again: inputs share memory with one that is written");
       KERF_TRY(m_other, m_makeOther(stop));
       m_other->timeSteps(m_times);
     }
+    m_last = m_other.get();
     return m_other->run(inputs, std::move(stop));
   }
-  const Artifacts& artifacts() const override { return m_apart->artifacts(); }
+  /// Of the code that ran last.
+  const Artifacts& artifacts() const override { return m_last->artifacts(); }
   std::optional<GuardViolation> violated(const ValueList& inputs) override { return m_apart->violated(inputs); }
   void timeSteps(std::vector<StepTime>* times) override {
     m_times = times;
     m_apart->timeSteps(times);
     if (m_other) m_other->timeSteps(times);
   }
-  Result<std::chrono::nanoseconds> timeOnDevice(int times) override { return m_apart->timeOnDevice(times); }
+  Result<std::chrono::nanoseconds> timeOnDevice(int times) override { return m_last->timeOnDevice(times); }
 
  private:
   std::unique_ptr<Executable> m_apart, m_other;  ///< m_other: once it was needed
+  Executable* m_last = m_apart.get();
   const GivenMemory m_memory;
   const MakeExecutable m_makeOther;
   std::vector<StepTime>* m_times = nullptr;
