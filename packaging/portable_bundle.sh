@@ -1,6 +1,7 @@
 #!/bin/sh
 # Copies the command line program and the libraries that a bare Linux machine lacks into a folder that runs anywhere with
 # an equally new C library: packaging/portable_bundle.sh BUILD_FOLDER TARGET_FOLDER
+# Build it by `cmake --preset portable`, whose static LLVM needs libzstd-dev beside what bootstrap.sh installs.
 # The C library itself, its loader and its maths library stay those of the machine that runs it.
 set -eu
 
