@@ -1,5 +1,7 @@
 // Sums of packs: neighbours that a thread has at once are added in float32, and what they give in float64. A processor
-// converts float32 to float64 at an eighth of the rate at which it adds.
+// converts float32 to float64 at an eighth of the rate at which it adds. Not in kernels that store float64.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/codegen_cuda/kernel_writer.h"
@@ -20,6 +22,10 @@ int widened(const LoopKernel& kernel, int expr) {
 void KernelWriter::planNarrowSums() {
   m_narrowSums.assign(m_kernel.exprs.size(), NarrowSum::None);
   m_hasHalves.assign(m_kernel.exprs.size(), false);
+  if (std::ranges::any_of(m_kernel.stores, [&](const LoopStore& store) {
+        return m_kernel.buffers[std::size_t(store.buffer)].dtype == DType::Float64;
+      }))
+    return;  // somebody wants all the digits
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& sum = m_kernel.exprs[e];
     if (!m_needed[e] || sum.op != ExprOp::ReduceSum || sum.dtype != DType::Float64) continue;

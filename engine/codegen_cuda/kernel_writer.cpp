@@ -164,8 +164,9 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
     close();
   }
   const std::string cluster = m_shape.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", m_shape.cluster) : "";
-  const std::string resident = residentBlocks() > 0 ? fmt::format(", {}", residentBlocks()) : "";
-  open(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}{})", cluster, m_shape.threads, resident, m_name, parameterList(),
+  const int blocks = residentBlocks();
+  open(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}{})", cluster, m_shape.threads,
+                   blocks > 0 ? fmt::format(", {}", blocks) : "", m_name, parameterList(),
                    guarded ? ", const unsigned long long* found" : ""));
   if (guarded) line("if (*found != 0) return;  // an index lies outside");
   writeTileSpace();

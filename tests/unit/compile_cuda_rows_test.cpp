@@ -11,6 +11,7 @@ namespace kerf {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace testing_support;
 
 /// A row's elements by their sum: subnormal sums have no inverse, zero has an infinite one.
@@ -104,6 +105,22 @@ TEST(CudaRows, VariancesFarFromZeroKeepTheirDigits) {
     EXPECT_NEAR(means[r], double(sum / columns), std::abs(double(sum / columns)) * 1e-7) << r;
     EXPECT_NEAR(variances[r], double(squares / columns), double(squares / columns) * 3e-7) << r;
   }
+}
+
+/// A sum that is stored in float64 has all of its digits.
+TEST(CudaRows, SumsThatAreStoredInFloat64AreFormedInIt) {
+  constexpr std::size_t columns = 4096;
+  LoopKernel kernel = kernelOn({{2, false}, {columns, true}}, {DType::Float32, DType::Float64});
+  ExprBuilder b(kernel);
+  kernel.stores = {{1, at({1}), b.reduce(ExprOp::ReduceSum, b.convert(b.load(0, at({columns, 1})), DType::Float64)), false}};
+  Made sums = made(kernel);
+  EXPECT_THAT(sums.kernel.text(), Not(HasSubstr("float sum")));
+  ASSERT_TRUE(sums.host) << sums.host.error().text();
+  std::vector<float> values(2 * columns);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? 1e8f : 1.0f;
+  std::vector<double> out(2);
+  sums.host->run({values, out}, 2);
+  for (const double sum : out) EXPECT_EQ(sum, columns / 2 * (1e8 + 1));
 }
 
 /// Sums of columns in bfloat16: four rows at a time in float32, and those that are left.

@@ -352,7 +352,8 @@ TEST(InputCopies, OfKernelsThatMayFailDoNotWait) {
 }
 
 TEST(InputCopies, WaitForConvolutionsThatReadTheInput) {
-  const char* inputs = "x: \"f32[2, 8, 20, 20]\", w: \"f32[8, 8, 3, 3]\"";
+  const char *inputs = "x: \"f32[2, 8, 20, 20]\", w: \"f32[8, 8, 3, 3]\"",
+             *three = "p: \"f32[2, 8, 20, 20]\", x: \"f32[2, 8, 20, 20]\", w: \"f32[8, 8, 3, 3]\"";
   const char *y = "y = convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)",
              *z = "z = relu.default(y)";
   for (const Case& c : {
@@ -360,11 +361,11 @@ TEST(InputCopies, WaitForConvolutionsThatReadTheInput) {
            Case{"the image", inputs, {y, z, "c = copy_.default(x, z)"}, "c, "},
            Case{"the image, added", inputs, {y, "n = add.Tensor(y, x)", "c = copy_.default(x, n)"}, "c, "},
            Case{"behind a call that writes the weight",
-                "p: \"f32[2, 8, 20, 20]\", x: \"f32[2, 8, 20, 20]\", w: \"f32[8, 8, 3, 3]\"",
+                three,
                 {y, z, "u = mul_.Tensor(w, 0.5)", "r = cumsum.default(p, 3)", "c = copy_.default(p, z)"},
                 "c, r"},
            Case{"behind a call that writes the image",
-                "p: \"f32[2, 8, 20, 20]\", x: \"f32[2, 8, 20, 20]\", w: \"f32[8, 8, 3, 3]\"",
+                three,
                 {y, z, "u = zero_.default(x)", "r = cumsum.default(p, 3)", "c = copy_.default(p, z)"},
                 "c, r"},
        })
