@@ -31,19 +31,19 @@
 #include "engine/passes/post_grad/reinplacing.h"
 #include "engine/passes/post_grad/slice_scatters.h"
 #include "engine/passes/post_grad/small_matmul.h"
-#include "engine/passes/post_grad/split_cat.h"
+#include "engine/passes/post_grad/splitwithsizes_cat_replace.h"
 #include "engine/passes/post_grad/view_moves.h"
-#include "engine/passes/pre_grad/batch_norm_folding.h"
-#include "engine/passes/pre_grad/call_normalization.h"
-#include "engine/passes/pre_grad/identity_removal.h"
-#include "engine/passes/pre_grad/linear_permute.h"
-#include "engine/passes/pre_grad/matmul_permute.h"
-#include "engine/passes/pre_grad/module_inlining.h"
-#include "engine/passes/pre_grad/parallel_linear.h"
-#include "engine/passes/pre_grad/shape_propagation.h"
-#include "engine/passes/pre_grad/split_cat_merging.h"
-#include "engine/passes/pre_grad/split_merging.h"
-#include "engine/passes/pre_grad/stack_unbind_merging.h"
+#include "engine/passes/pre_grad/fuse_conv_bn.h"
+#include "engine/passes/pre_grad/fuse_parallel_linear.h"
+#include "engine/passes/pre_grad/inline_module.h"
+#include "engine/passes/pre_grad/linear_permute_fusion.h"
+#include "engine/passes/pre_grad/matmul_permute_fusion.h"
+#include "engine/passes/pre_grad/merge_splits.h"
+#include "engine/passes/pre_grad/normalization.h"
+#include "engine/passes/pre_grad/remove_identity.h"
+#include "engine/passes/pre_grad/shape_prop.h"
+#include "engine/passes/pre_grad/split_cat.h"
+#include "engine/passes/pre_grad/unbind_stack.h"
 #include "engine/passes/stable_sort.h"
 
 namespace kerf::inline passes {
@@ -51,17 +51,17 @@ namespace kerf::inline passes {
 namespace {
 
 constexpr Pass (*preGradTable[])() = {
-    moduleInliningPass,
-    callNormalizationPass,
-    identityRemovalPass,
-    batchNormFoldingPass,
-    splitMergingPass,
-    splitCatMergingPass,
-    stackUnbindMergingPass,
-    linearPermutePass,
-    matmulPermutePass,
-    parallelLinearPass,
-    shapePropagationPass,
+    inlineModulePass,
+    normalizationPass,
+    removeIdentityPass,
+    fuseConvBnPass,
+    mergeSplitsPass,
+    splitCatPass,
+    unbindStackPass,
+    linearPermuteFusionPass,
+    matmulPermuteFusionPass,
+    fuseParallelLinearPass,
+    shapePropPass,
 };
 
 constexpr Pass (*table[])() = {
@@ -87,7 +87,7 @@ constexpr Pass (*table[])() = {
     int8WeightProductsPass,
     intMmScalingPass,
     onlineSoftmaxPass,
-    splitCatPass,
+    splitwithsizesCatReplacePass,
     sliceScattersPass,
     addmmUnfusingPass,
     addmmFusionPass,

@@ -106,13 +106,13 @@ TEST_P(RecordedModels, AreChangedByThesePasses) {
 }
 
 const Recorded recorded[] = {
-    {"bert_base", {"call_normalization", "identity_removal", "parallel_linear"}, 518, 506},
-    {"convnext_seed", {"call_normalization", "identity_removal"}, 728, 692},
-    {"efficientnet_b0", {"call_normalization", "identity_removal", "batch_norm_folding"}, 562, 552},
-    {"gpt2", {"call_normalization", "identity_removal"}, 680, 653},
-    {"llama_8l", {"call_normalization", "identity_removal", "matmul_permute", "parallel_linear"}, 566, 511},
-    {"mobilenet_v3_small", {"call_normalization", "identity_removal", "batch_norm_folding"}, 369, 368},
-    {"vit_b_16", {"call_normalization", "identity_removal"}, 332, 295},
+    {"bert_base", {"normalization_pass", "remove_identity", "fuse_parallel_linear_pass"}, 518, 506},
+    {"convnext_seed", {"normalization_pass", "remove_identity"}, 728, 692},
+    {"efficientnet_b0", {"normalization_pass", "remove_identity", "fuse_conv_bn"}, 562, 552},
+    {"gpt2", {"normalization_pass", "remove_identity"}, 680, 653},
+    {"llama_8l", {"normalization_pass", "remove_identity", "matmul_permute_fusion", "fuse_parallel_linear_pass"}, 566, 511},
+    {"mobilenet_v3_small", {"normalization_pass", "remove_identity", "fuse_conv_bn"}, 369, 368},
+    {"vit_b_16", {"normalization_pass", "remove_identity"}, 332, 295},
 };
 
 INSTANTIATE_TEST_SUITE_P(Corpus, RecordedModels, ::testing::ValuesIn(recorded),

@@ -123,7 +123,7 @@ TEST_F(CliTest, PassesAreListedWithoutAGraph) {
   EXPECT_EQ(byName.size(), passes.size());
   EXPECT_EQ(stages, (std::vector<std::string>{"pre_grad", "joint", "post_grad"})) << "in the order in which they run";
   EXPECT_EQ(byName.at("cse")["default"], "on");
-  EXPECT_EQ(byName.at("parallel_linear")["default"], "off");
+  EXPECT_EQ(byName.at("fuse_parallel_linear_pass")["default"], "off");
   EXPECT_EQ(byName.at("random_replacement")["default"], "off") << "other numbers than eager's";
   EXPECT_EQ(byName.at("user_patterns")["default"], "off") << "without a file";
   EXPECT_EQ(byName.at("online_softmax")["default"], "cuda");

@@ -24,12 +24,12 @@ std::vector<std::string> chosen(const PassConfig& config) {
 using ::testing::ElementsAre;
 
 const std::vector<std::string> allNames = {
-    "module_inlining", "call_normalization", "identity_removal", "batch_norm_folding", "split_merging",
-    "split_cat_merging", "stack_unbind_merging", "linear_permute", "matmul_permute", "parallel_linear", "shape_propagation",
+    "inline_module", "normalization_pass", "remove_identity", "fuse_conv_bn", "merge_splits_pass",
+    "split_cat_pass", "unbind_stack_pass", "linear_permute_fusion", "matmul_permute_fusion", "fuse_parallel_linear_pass", "shape_prop",
     "joint_no_op_removal", "uniform_folding", "view_cleanup", "conversion_chains", "uniform_cumsum",
     "single_batch_matmul", "scatter_to_where", "softmax_rescaling", "matmul_padding",
     "bernoulli_comparison", "random_replacement", "joint_stable_sort", "no_op_removal", "constant_folding", "cse",
-    "assert_removal", "small_matmul", "int8_weight_products", "int_mm_scaling", "online_softmax", "split_cat", "slice_scatters",
+    "assert_removal", "small_matmul", "int8_weight_products", "int_mm_scaling", "online_softmax", "splitwithsizes_cat_replace", "slice_scatters",
     "addmm_unfusing", "addmm_fusion", "partial_reductions", "view_moves", "dce", "locality_order", "stable_sort",
     "constructor_moves", "reinplacing", "auto_functionalized", "collective_bucketing"};
 

@@ -46,7 +46,7 @@ TEST(OnlineSoftmax, KeepsOtherDimensionsAndDevices) {
   EXPECT_EQ(calls(afterPass(softmax(1), "online_softmax", {"online_softmax.devices=xpu"}).graph).size(), 5u);
 }
 
-TEST(SplitCat, TakesTheWholeForItsPieces) {
+TEST(SplitwithsizesCatReplace, TakesTheWholeForItsPieces) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 5});
   const NodeId split = g.call("aten.split_with_sizes.default", {x, numbers({2, 3}), 1});
@@ -55,19 +55,19 @@ TEST(SplitCat, TakesTheWholeForItsPieces) {
   const NodeId left = g.call("aten.slice.Tensor", {x, 1, 0, 2}), right = g.call("aten.slice.Tensor", {x, 1, 2, 5});
   const NodeId sliced = g.call("aten.cat.default", {Argument::list({left, right}), -1});
   g.finish({g.call("aten.relu.default", {cat}), g.call("aten.exp.default", {sliced})});
-  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
+  EXPECT_EQ(calls(afterPass(g, "splitwithsizes_cat_replace").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
 }
 
-TEST(SplitCat, TakesThePartsForPiecesOfThem) {
+TEST(SplitwithsizesCatReplace, TakesThePartsForPiecesOfThem) {
   PassGraph g;
   const NodeId a = g.input("a", {2, 3}), b = g.input("b", {3, 3});
   const NodeId cat = g.call("aten.cat.default", {Argument::list({a, b})});
   const NodeId split = g.call("aten.split_with_sizes.default", {cat, numbers({2, 3})});
   g.finish({g.call("aten.relu.default", {g.item(split, 0)}), g.call("aten.exp.default", {g.item(split, 1)})});
-  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
+  EXPECT_EQ(calls(afterPass(g, "splitwithsizes_cat_replace").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
 }
 
-TEST(SplitCat, KeepsOtherOrdersCutsAndOutputs) {
+TEST(SplitwithsizesCatReplace, KeepsOtherOrdersCutsAndOutputs) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 5});
   const NodeId split = g.call("aten.split_with_sizes.default", {x, numbers({2, 3}), 1});
@@ -77,16 +77,16 @@ TEST(SplitCat, KeepsOtherOrdersCutsAndOutputs) {
   const NodeId left = g.call("aten.slice.Tensor", {x, 1, 0, 2}), right = g.call("aten.slice.Tensor", {x, 1, 3, 5});
   const NodeId gap = g.call("aten.cat.default", {Argument::list({left, right}), 1});
   g.finish({g.call("aten.relu.default", {swapped}), returned, g.call("aten.exp.default", {gap})});
-  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "splitwithsizes_cat_replace").graph), calls(g.module.graph));
 }
 
-TEST(SplitCat, JoinsACatOfACatAndItsBeginning) {
+TEST(SplitwithsizesCatReplace, JoinsACatOfACatAndItsBeginning) {
   PassGraph g;
   const NodeId a = g.input("a", {2, 4}), b = g.input("b", {2, 3});
   const NodeId inner = g.call("aten.cat.default", {Argument::list({a, b}), 1});
   const NodeId start = g.call("aten.slice.Tensor", {inner, 1, 0, 3});
   g.finish({g.call("aten.cat.default", {Argument::list({inner, start}), 1})});
-  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.slice.Tensor", "aten.cat.default"}));
+  EXPECT_EQ(calls(afterPass(g, "splitwithsizes_cat_replace").graph), (Calls{"aten.slice.Tensor", "aten.cat.default"}));
 }
 
 /// slice_scatter of f32[6, 4] along dimension 0.

@@ -23,7 +23,7 @@ GraphModule withAttributes(GraphModule module, const std::vector<std::pair<std::
   return module;
 }
 
-TEST(CallNormalization, GivesEveryFunctionOneSpelling) {
+TEST(Normalization, GivesEveryFunctionOneSpelling) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3, 4]", w: "f32[5, 4]", b: "f32[5]")", R"(
         a = torch._C._nn.linear(x, weight = w, bias = b)
         c = a.permute(0, 2, 1)
@@ -35,7 +35,7 @@ TEST(CallNormalization, GivesEveryFunctionOneSpelling) {
         i = h @ g.permute((0, 2, 1))[0]
         return (i, torch.nn.functional.relu(h, True))
 )");
-  const GraphModule after = afterPasses(module, {"call_normalization"});
+  const GraphModule after = afterPasses(module, {"normalization_pass"});
   EXPECT_EQ(targets(after.graph),
             (Calls{"torch.nn.functional.linear", "torch.permute", "torch.nn.functional.relu", "torch.transpose",
                    "torch.split", "operator.getitem", "torch.cat", "torch.permute", "operator.getitem", "torch.matmul",
@@ -51,16 +51,16 @@ TEST(CallNormalization, GivesEveryFunctionOneSpelling) {
   EXPECT_EQ(testing::nodeNamed(after, "relu").kwargs(), inplace);
 }
 
-TEST(CallNormalization, LeavesCallsThatItCannotBind) {
+TEST(Normalization, LeavesCallsThatItCannotBind) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
         a = torch.softmax(x, 1)
         b = x.view(3, 2)
         return (a, b)
 )");
-  EXPECT_EQ(afterPasses(module, {"call_normalization"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"normalization_pass"}).revision(), module.revision());
 }
 
-TEST(IdentityRemoval, SkipsIdleDropoutIdentityAndConversions) {
+TEST(RemoveIdentity, SkipsIdleDropoutIdentityAndConversions) {
   GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
         a = torch.nn.functional.dropout(x, 0.5, False, False)
         b = a.contiguous()
@@ -79,12 +79,12 @@ TEST(IdentityRemoval, SkipsIdleDropoutIdentityAndConversions) {
   module.graph.setMeta(identity, module.graph.node(*module.graph.find("d")).meta());
   module.graph.replaceInput(relu, *module.graph.find("d"), identity);
   module.submodules.add("identity", {nullptr, "Identity()"});
-  const GraphModule after = afterPasses(module, {"identity_removal"});
+  const GraphModule after = afterPasses(module, {"remove_identity"});
   EXPECT_EQ(targets(after.graph), (Calls{"torch.ops.aten.relu.default"}));
   EXPECT_TRUE(after.submodules.empty());
 }
 
-TEST(IdentityRemoval, KeepsTrainingOtherLayoutsOutputsAndWhatIsWritten) {
+TEST(RemoveIdentity, KeepsTrainingOtherLayoutsOutputsAndWhatIsWritten) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3]", y: "f32[2, 3]", z: "f32[2, 3]")", R"(
         a = torch.nn.functional.dropout(x, 0.5, True)
         b = x.t()
@@ -98,22 +98,22 @@ TEST(IdentityRemoval, KeepsTrainingOtherLayoutsOutputsAndWhatIsWritten) {
         j = i.add_(1.0)
         return (a, d, e, h, x, j)
 )");
-  EXPECT_EQ(afterPasses(module, {"identity_removal"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"remove_identity"}).revision(), module.revision());
 }
 
-TEST(IdentityRemoval, SkipsDropoutOfWhatWasWrittenBefore) {
+TEST(RemoveIdentity, SkipsDropoutOfWhatWasWrittenBefore) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
         a = torch.nn.functional.hardswish(x + 1, True)
         b = torch.nn.functional.dropout(a, 0.2, False, True)
         c = torch.nn.functional.linear(b, x)
         return (c,)
 )");
-  const GraphModule after = afterPasses(module, {"identity_removal"});
+  const GraphModule after = afterPasses(module, {"remove_identity"});
   EXPECT_FALSE(after.graph.find("b"));
   EXPECT_EQ(after.graph.node(*after.graph.find("c")).args()[0], Argument(*after.graph.find("a")));
 }
 
-TEST(IdentityRemoval, KeepsCopiesOfWhatIsWrittenLater) {
+TEST(RemoveIdentity, KeepsCopiesOfWhatIsWrittenLater) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
         a = torch.relu(x)
         b = a.to(torch.float32)
@@ -121,7 +121,7 @@ TEST(IdentityRemoval, KeepsCopiesOfWhatIsWrittenLater) {
         d = torch.nn.functional.hardswish(a, True)
         return (c, d)
 )");
-  EXPECT_EQ(afterPasses(module, {"identity_removal"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"remove_identity"}).revision(), module.revision());
 }
 
 constexpr const char* convolution = R"(
@@ -143,10 +143,10 @@ std::vector<std::pair<std::string, Tensor>> convolutionParameters() {
           {"h", filled({4}, -0.3f)}};
 }
 
-TEST(BatchNormFolding, PutsTheNormIntoTheConvolution) {
+TEST(FuseConvBn, PutsTheNormIntoTheConvolution) {
   const GraphModule module =
       withAttributes(torchLevel(R"(x: "f32[2, 3, 5, 5]")", convolution), convolutionParameters());
-  const GraphModule after = afterPasses(module, {"batch_norm_folding"}, {}, 1e-5);
+  const GraphModule after = afterPasses(module, {"fuse_conv_bn"}, {}, 1e-5);
   EXPECT_EQ(targets(after.graph), (Calls{"torch.conv2d", "torch.relu"}));
   std::vector<std::string> read;
   for (const NodeId id : after.graph.order())
@@ -163,16 +163,16 @@ constexpr const char* layer = R"(
 )";
 constexpr const char* layerInputs = R"(w: "f32[4, 6]", b: "f32[4]", m: "f32[4]", var: "f32[4]", )";
 
-TEST(BatchNormFolding, MindsWritesBetweenLayerAndNormOnly) {
+TEST(FuseConvBn, MindsWritesBetweenLayerAndNormOnly) {
   const std::string signature = R"(x: "f32[2, 3, 5, 5]", w: "f32[4, 3, 3, 3]", m: "f32[4]", var: "f32[4]")";
-  const std::vector<std::string> inputs{"batch_norm_folding.inputs=true"};
+  const std::vector<std::string> inputs{"fuse_conv_bn.inputs=true"};
   const GraphModule after = afterPasses(torchLevel(signature, R"(
         y = x.add_(1)
         c = torch.conv2d(y, w)
         n = torch.nn.functional.batch_norm(c, m, var, None, None, False)
         return (torch.nn.functional.relu(n, inplace = True),)
 )"),
-                                        {"batch_norm_folding"}, inputs, 1e-5);
+                                        {"fuse_conv_bn"}, inputs, 1e-5);
   EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.nn.functional.batch_norm"), 0);
   const GraphModule between = torchLevel(signature, R"(
         c = torch.conv2d(x, w)
@@ -180,22 +180,22 @@ TEST(BatchNormFolding, MindsWritesBetweenLayerAndNormOnly) {
         n = torch.nn.functional.batch_norm(c, m, var, None, None, False)
         return (n, y)
 )");
-  EXPECT_EQ(afterPasses(between, {"batch_norm_folding"}, inputs).revision(), between.revision());
+  EXPECT_EQ(afterPasses(between, {"fuse_conv_bn"}, inputs).revision(), between.revision());
 }
 
-TEST(BatchNormFolding, TakesInputsWhereItMay) {
+TEST(FuseConvBn, TakesInputsWhereItMay) {
   const GraphModule module = torchLevel(std::string(layerInputs) + R"(x: "f32[3, 6]")", layer);
-  EXPECT_EQ(afterPasses(module, {"batch_norm_folding"}).revision(), module.revision());
-  const GraphModule after = afterPasses(module, {"batch_norm_folding"}, {"batch_norm_folding.inputs=true"}, 1e-5);
+  EXPECT_EQ(afterPasses(module, {"fuse_conv_bn"}).revision(), module.revision());
+  const GraphModule after = afterPasses(module, {"fuse_conv_bn"}, {"fuse_conv_bn.inputs=true"}, 1e-5);
   const Calls calls = targets(after.graph);
   EXPECT_EQ(std::ranges::count(calls, "torch.nn.functional.batch_norm"), 0);
   EXPECT_EQ(std::ranges::count(calls, "torch.nn.functional.linear"), 1);
 }
 
-TEST(BatchNormFolding, KeepsTrainingSharedLayersAndOtherFeatures) {
+TEST(FuseConvBn, KeepsTrainingSharedLayersAndOtherFeatures) {
   // with three dimensions, the norm's features are not the layer's
   const GraphModule wide = torchLevel(std::string(layerInputs) + R"(x: "f32[3, 4, 6]")", layer);
-  EXPECT_EQ(afterPasses(wide, {"batch_norm_folding"}, {"batch_norm_folding.inputs=true"}).revision(), wide.revision());
+  EXPECT_EQ(afterPasses(wide, {"fuse_conv_bn"}, {"fuse_conv_bn.inputs=true"}).revision(), wide.revision());
   const std::string twice = R"(
         w = self.w
         m = self.m
@@ -205,18 +205,18 @@ TEST(BatchNormFolding, KeepsTrainingSharedLayersAndOtherFeatures) {
         return (n, c)
 )";
   const GraphModule shared = withAttributes(torchLevel(R"(x: "f32[2, 3, 5, 5]")", twice), convolutionParameters());
-  EXPECT_EQ(afterPasses(shared, {"batch_norm_folding"}).revision(), shared.revision());
+  EXPECT_EQ(afterPasses(shared, {"fuse_conv_bn"}).revision(), shared.revision());
   const GraphModule trained =
       torchLevel(R"(x: "f32[2, 3, 5, 5]", w: "f32[4, 3, 3, 3]", m: "f32[4]", var: "f32[4]")", R"(
         c = torch.conv2d(x, w)
         n = torch.nn.functional.batch_norm(c, m, var, None, None, True)
         return (n,)
 )");
-  EXPECT_EQ(afterPasses(trained, {"batch_norm_folding"}, {"batch_norm_folding.inputs=true"}).revision(),
+  EXPECT_EQ(afterPasses(trained, {"fuse_conv_bn"}, {"fuse_conv_bn.inputs=true"}).revision(),
             trained.revision());
 }
 
-TEST(SplitMerging, SplitsAtOnceAndTakesTheOnlyPiece) {
+TEST(MergeSplits, SplitsAtOnceAndTakesTheOnlyPiece) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 9]", y: "f32[2, 3]")", R"(
         s = torch.split(x, [2, 6, 1], 1)
         a = s[0]
@@ -229,7 +229,7 @@ TEST(SplitMerging, SplitsAtOnceAndTakesTheOnlyPiece) {
         f = one[0]
         return (torch.relu(a), torch.relu(d), torch.exp(e), torch.exp(c), torch.sin(f))
 )");
-  const GraphModule after = afterPasses(module, {"split_merging"});
+  const GraphModule after = afterPasses(module, {"merge_splits_pass"});
   EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.split"), 1);
   EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.chunk"), 0);
   for (const NodeId id : after.graph.order())
@@ -239,7 +239,7 @@ TEST(SplitMerging, SplitsAtOnceAndTakesTheOnlyPiece) {
   EXPECT_EQ(after.graph.node(*after.graph.find("sin")).inputs().front(), *after.graph.find("y"));
 }
 
-TEST(SplitMerging, KeepsPiecesThatOthersReadOtherDimensionsAndWrites) {
+TEST(MergeSplits, KeepsPiecesThatOthersReadOtherDimensionsAndWrites) {
   const GraphModule module = torchLevel(R"(x: "f32[4, 6]", y: "f32[4, 6]", z: "f32[4, 6]", u: "f32[2]")", R"(
         s = torch.split(x, [4, 2], 1)
         a = s[0]
@@ -259,10 +259,10 @@ TEST(SplitMerging, KeepsPiecesThatOthersReadOtherDimensionsAndWrites) {
         g = one[0]
         return (torch.relu(b), read, torch.relu(c), f, g)
 )");
-  EXPECT_EQ(afterPasses(module, {"split_merging"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"merge_splits_pass"}).revision(), module.revision());
 }
 
-TEST(SplitCatMerging, TakesWholesPartsAndOneCat) {
+TEST(SplitCat, TakesWholesPartsAndOneCat) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 6]", y: "f32[2, 3]", z: "f32[2, 4]", u: "f32[1, 3]")", R"(
         s = x.split(2, dim = 1)
         a = s[0]
@@ -275,7 +275,7 @@ TEST(SplitCatMerging, TakesWholesPartsAndOneCat) {
         flat = torch.cat([z, torch.cat([y, z], 1)], 1)
         return (torch.relu(whole), torch.relu(p), torch.relu(flat))
 )");
-  const GraphModule after = afterPasses(module, {"split_cat_merging"});
+  const GraphModule after = afterPasses(module, {"split_cat_pass"});
   EXPECT_EQ(targets(after.graph), (Calls{"torch.cat", "torch.relu", "torch.relu", "torch.relu"}));
   for (const NodeId id : after.graph.order())
     if (after.graph.node(id).target() == "torch.cat") {
@@ -283,7 +283,7 @@ TEST(SplitCatMerging, TakesWholesPartsAndOneCat) {
     }
 }
 
-TEST(SplitCatMerging, KeepsOtherOrdersDimensionsAndWrittenPieces) {
+TEST(SplitCat, KeepsOtherOrdersDimensionsAndWrittenPieces) {
   const GraphModule module = torchLevel(R"(x: "f32[4, 4]", y: "f32[4, 4]")", R"(
         s = torch.split(x, 2, 1)
         a = s[0]
@@ -297,10 +297,10 @@ TEST(SplitCatMerging, KeepsOtherOrdersDimensionsAndWrittenPieces) {
         written = torch.cat([c, d], 1)
         return (turned, other, written)
 )");
-  EXPECT_EQ(afterPasses(module, {"split_cat_merging"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"split_cat_pass"}).revision(), module.revision());
 }
 
-TEST(StackUnbindMerging, TakesWholesPartsAndFlattens) {
+TEST(UnbindStack, TakesWholesPartsAndFlattens) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3, 4]", y: "f32[3]", z: "f32[3]")", R"(
         s = x.unbind(1)
         a = s[0]
@@ -316,11 +316,11 @@ TEST(StackUnbindMerging, TakesWholesPartsAndFlattens) {
         rows = torch.cat([d, e], 0)
         return (torch.relu(whole), torch.relu(p), torch.relu(rows))
 )");
-  EXPECT_EQ(targets(afterPasses(module, {"stack_unbind_merging"}).graph),
+  EXPECT_EQ(targets(afterPasses(module, {"unbind_stack_pass"}).graph),
             (Calls{"torch.flatten", "torch.relu", "torch.relu", "torch.relu"}));
 }
 
-TEST(StackUnbindMerging, KeepsOtherDimensionsAndOutputs) {
+TEST(UnbindStack, KeepsOtherDimensionsAndOutputs) {
   const GraphModule module = torchLevel(R"(x: "f32[3, 3]")", R"(
         s = x.unbind(0)
         a = s[0]
@@ -331,10 +331,10 @@ TEST(StackUnbindMerging, KeepsOtherDimensionsAndOutputs) {
         flat = torch.cat([a, b, c], 0)
         return (turned, returned, flat)
 )");
-  EXPECT_EQ(afterPasses(module, {"stack_unbind_merging"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"unbind_stack_pass"}).revision(), module.revision());
 }
 
-TEST(LinearPermute, ComputesTheTransposedResult) {
+TEST(LinearPermuteFusion, ComputesTheTransposedResult) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3, 4]", w: "f32[5, 4]", b: "f32[5]")", R"(
         l = torch._C._nn.linear(x, w, b)
         p = l.permute(0, 2, 1)
@@ -344,7 +344,7 @@ TEST(LinearPermute, ComputesTheTransposedResult) {
         n = torch.cat([q, q], 1)
         return (c, n)
 )");
-  const GraphModule after = afterPasses(module, {"call_normalization", "linear_permute"}, {}, 1e-6);
+  const GraphModule after = afterPasses(module, {"normalization_pass", "linear_permute_fusion"}, {}, 1e-6);
   const Calls calls = targets(after.graph);
   EXPECT_EQ(std::ranges::count(calls, "torch.nn.functional.linear"), 0);
   EXPECT_EQ(std::ranges::count(calls, "torch.matmul"), 2);
@@ -353,7 +353,7 @@ TEST(LinearPermute, ComputesTheTransposedResult) {
     EXPECT_TRUE(after.graph.node(id).meta().value.known() || after.graph.node(id).op() == Opcode::Output);
 }
 
-TEST(LinearPermute, KeepsOtherSwapsAndReadersOfStrides) {
+TEST(LinearPermuteFusion, KeepsOtherSwapsAndReadersOfStrides) {
   const GraphModule module = torchLevel(R"(x: "f32[2, 3, 4]", w: "f32[5, 4]")", R"(
         l = torch._C._nn.linear(x, w)
         p = torch.permute(l, [1, 0, 2])
@@ -365,11 +365,11 @@ TEST(LinearPermute, KeepsOtherSwapsAndReadersOfStrides) {
         t = torch.transpose(n, 1, 2)
         return (c, r, t, t.contiguous())
 )");
-  const GraphModule plain = afterPasses(module, {"call_normalization"});
-  EXPECT_EQ(targets(afterPasses(module, {"call_normalization", "linear_permute"}).graph), targets(plain.graph));
+  const GraphModule plain = afterPasses(module, {"normalization_pass"});
+  EXPECT_EQ(targets(afterPasses(module, {"normalization_pass", "linear_permute_fusion"}).graph), targets(plain.graph));
 }
 
-TEST(MatmulPermute, MultipliesInReverse) {
+TEST(MatmulPermuteFusion, MultipliesInReverse) {
   const GraphModule module = torchLevel(R"(a: "f32[2, 3, 4]", b: "f32[2, 4, 5]")", R"(
         m = a @ b
         t = m.transpose(1, 2)
@@ -378,12 +378,12 @@ TEST(MatmulPermute, MultipliesInReverse) {
         u = torch.permute(n, [0, 2, 1])
         return (c, u.contiguous())
 )");
-  const GraphModule after = afterPasses(module, {"call_normalization", "matmul_permute"}, {}, 1e-6);
+  const GraphModule after = afterPasses(module, {"normalization_pass", "matmul_permute_fusion"}, {}, 1e-6);
   EXPECT_EQ(targets(after.graph), (Calls{"torch.transpose", "torch.transpose", "torch.matmul", "torch.cat",
                                          "torch.transpose", "torch.transpose", "torch.bmm", "method.contiguous"}));
 }
 
-TEST(MatmulPermute, KeepsProductsThatAreReadTwiceAndVectors) {
+TEST(MatmulPermuteFusion, KeepsProductsThatAreReadTwiceAndVectors) {
   const GraphModule module = torchLevel(R"(a: "f32[2, 3, 4]", b: "f32[2, 4, 5]", v: "f32[4]")", R"(
         m = torch.matmul(a, b)
         t = torch.transpose(m, 1, 2)
@@ -392,7 +392,7 @@ TEST(MatmulPermute, KeepsProductsThatAreReadTwiceAndVectors) {
         u = torch.transpose(n, 0, 1)
         return (c, m, u.contiguous())
 )");
-  EXPECT_EQ(afterPasses(module, {"matmul_permute"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"matmul_permute_fusion"}).revision(), module.revision());
 }
 
 constexpr const char* siblings = R"(
@@ -404,25 +404,25 @@ constexpr const char* siblings = R"(
 constexpr const char* siblingInputs =
     R"(x: "f32[2, 3, 4]", wq: "f32[5, 4]", wk: "f32[7, 4]", bq: "f32[5]", bk: "f32[7]")";
 
-TEST(ParallelLinear, PutsLayersOfOneInputTogether) {
+TEST(FuseParallelLinear, PutsLayersOfOneInputTogether) {
   const GraphModule module = torchLevel(siblingInputs, siblings);
-  const GraphModule after = afterPasses(module, {"parallel_linear"}, {"parallel_linear.enabled=true"}, 1e-6);
+  const GraphModule after = afterPasses(module, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}, 1e-6);
   const Calls calls = targets(after.graph);
   EXPECT_EQ(std::ranges::count(calls, "torch.nn.functional.linear") + std::ranges::count(calls, "torch._C._nn.linear"),
             2);  // those with a bias, and the one without
   EXPECT_EQ(std::ranges::count(calls, "torch.cat"), 2);
 }
 
-TEST(ParallelLinear, IsOffByDefaultAndKeepsLayersWhoseWeightsAreComputed) {
+TEST(FuseParallelLinear, IsOffByDefaultAndKeepsLayersWhoseWeightsAreComputed) {
   const GraphModule module = torchLevel(siblingInputs, siblings);
-  EXPECT_EQ(afterPasses(module, {"parallel_linear"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"fuse_parallel_linear_pass"}).revision(), module.revision());
   const GraphModule chained = torchLevel(R"(x: "f32[3, 4]", w: "f32[4, 4]")", R"(
         a = torch._C._nn.linear(x, w)
         v = torch.relu(w)
         b = torch._C._nn.linear(x, v)
         return (a, b)
 )");
-  EXPECT_EQ(afterPasses(chained, {"parallel_linear"}, {"parallel_linear.enabled=true"}).revision(), chained.revision());
+  EXPECT_EQ(afterPasses(chained, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}).revision(), chained.revision());
 }
 
 GraphModule blockCaller() {
@@ -444,9 +444,9 @@ GraphModule blockCaller() {
   return outer;
 }
 
-TEST(ModuleInlining, PutsNodesInThePlaceOfCalls) {
+TEST(InlineModule, PutsNodesInThePlaceOfCalls) {
   const GraphModule module = blockCaller();
-  const GraphModule after = afterPasses(module, {"module_inlining", "shape_propagation"});
+  const GraphModule after = afterPasses(module, {"inline_module", "shape_prop"});
   EXPECT_EQ(targets(after.graph),
             (Calls{"operator.mul", "torch.relu", "operator.add", "operator.mul", "torch.relu", "operator.add"}));
   EXPECT_TRUE(after.submodules.empty());
@@ -456,32 +456,32 @@ TEST(ModuleInlining, PutsNodesInThePlaceOfCalls) {
   EXPECT_EQ(meta->concreteSizes(), (Sizes{2, 3}));
 }
 
-TEST(ModuleInlining, KeepsLeavesAndWhatIsTooLarge) {
+TEST(InlineModule, KeepsLeavesAndWhatIsTooLarge) {
   const GraphModule module = blockCaller();
-  EXPECT_EQ(afterPasses(module, {"module_inlining"}, {"module_inlining.max_nodes=5"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"inline_module"}, {"inline_module.max_nodes=5"}).revision(), module.revision());
   GraphModule leaf;
   const NodeId x = leaf.graph.placeholder("x");
   leaf.graph.setValueMeta(x, module.graph.node(module.graph.placeholders()[0]).meta().value);
   leaf.graph.output(Argument::tuple({leaf.graph.callModule("act", {x})}));
   leaf.submodules.add("act", {nullptr, "ReLU()"});
-  EXPECT_EQ(afterPasses(leaf, {"module_inlining"}).revision(), leaf.revision());
+  EXPECT_EQ(afterPasses(leaf, {"inline_module"}).revision(), leaf.revision());
 }
 
-TEST(ShapePropagation, FillsInWhatIsMissingAndLeavesTheRest) {
+TEST(ShapeProp, FillsInWhatIsMissingAndLeavesTheRest) {
   GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
         a = torch.relu(x)
         b = a.t()
         return (b.contiguous(),)
 )");
-  EXPECT_EQ(afterPasses(module, {"shape_propagation"}).revision(), module.revision());
+  EXPECT_EQ(afterPasses(module, {"shape_prop"}).revision(), module.revision());
   module.graph.setValueMeta(*module.graph.find("b"), {});
-  const GraphModule after = afterPasses(module, {"shape_propagation"});
+  const GraphModule after = afterPasses(module, {"shape_prop"});
   const TensorMeta* meta = testing::nodeNamed(after, "b").meta().value.tensor();
   ASSERT_TRUE(meta);
   EXPECT_EQ(meta->concreteSizes(), (Sizes{3, 2}));
   EXPECT_EQ(meta->concreteStrides(), (Sizes{1, 3}));
   module.graph.setValueMeta(module.graph.placeholders()[0], {});
-  PassConfig config{.only = std::vector<std::string>{"shape_propagation"}};
+  PassConfig config{.only = std::vector<std::string>{"shape_prop"}};
   const auto unknown = PassManager(*selectPasses(config)).run(module);
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->revision(), module.revision());

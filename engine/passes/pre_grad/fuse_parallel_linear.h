@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// Off by default: weights are put together in each run. Weights must be there before the first of the layers; all have
 /// a bias or none has one.
-Pass parallelLinearPass();
+Pass fuseParallelLinearPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/split_merging.h"
+#include "engine/passes/pre_grad/merge_splits.h"
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ bool isSplit(const Node& node) {
   return call && (call->is("torch.split") || call->is("torch.chunk"));
 }
 
-Result<void> runSplitMerging(GraphModule& module, const PassContext&) {
+Result<void> runMergeSplits(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   if (std::ranges::none_of(graph.order(), [&](NodeId id) { return isSplit(graph.node(id)); })) return {};
   if (forwardAll(graph, [&](NodeId id, const Forwarding&) { return onlyPiece(graph, id); }))
@@ -128,11 +128,11 @@ Result<void> runSplitMerging(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass splitMergingPass() {
-  return {.name = "split_merging",
+Pass mergeSplitsPass() {
+  return {.name = "merge_splits_pass",
           .stage = PassStage::PreGrad,
           .description = "Splits at once what was split twice, and takes the whole for its only piece.",
-          .run = runSplitMerging};
+          .run = runMergeSplits};
 }
 
 }  // namespace kerf::inline passes

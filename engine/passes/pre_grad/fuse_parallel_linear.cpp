@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/parallel_linear.h"
+#include "engine/passes/pre_grad/fuse_parallel_linear.h"
 
 #include <algorithm>
 #include <map>
@@ -86,7 +86,7 @@ void raiseParameters(Graph& graph, const Siblings& siblings) {
         graph.moveBefore(*id, siblings.nodes.front());
 }
 
-Result<void> runParallelLinear(GraphModule& module, const PassContext& context) {
+Result<void> runFuseParallelLinear(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const auto least = std::size_t(std::max<std::int64_t>(context.options.value<std::int64_t>("min_layers"), 2));
   TorchReplacement replacement(module);
@@ -102,13 +102,13 @@ Result<void> runParallelLinear(GraphModule& module, const PassContext& context) 
 
 }  // namespace
 
-Pass parallelLinearPass() {
-  return {.name = "parallel_linear",
+Pass fuseParallelLinearPass() {
+  return {.name = "fuse_parallel_linear_pass",
           .stage = PassStage::PreGrad,
           .description = "Computes linear layers of the same input together.",
           .options = {{"enabled", false, "Whether it runs."},
                       {"min_layers", std::int64_t{2}, "Fewest layers that are put together."}},
-          .run = runParallelLinear};
+          .run = runFuseParallelLinear};
 }
 
 }  // namespace kerf::inline passes

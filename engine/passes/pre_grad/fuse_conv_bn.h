@@ -11,6 +11,6 @@ namespace kerf::inline passes {
 /// Only where the batch norm alone reads the layer, nothing is written between them, and all parameters are attributes
 /// of the module that nothing writes, of float32 or float64. `inputs`: also where they are inputs of the graph, which
 /// then computes the new ones in each run. torch.nn.utils.fusion has the formulas.
-Pass batchNormFoldingPass();
+Pass fuseConvBnPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/stack_unbind_merging.h"
+#include "engine/passes/pre_grad/unbind_stack.h"
 
 #include <algorithm>
 
@@ -72,7 +72,7 @@ Result<void> flatten(const Graph& graph, TorchReplacement& replacement, const Al
   return {};
 }
 
-Result<void> runStackUnbindMerging(GraphModule& module, const PassContext&) {
+Result<void> runUnbindStack(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   if (std::ranges::none_of(order, [&](NodeId id) { return torchCall(graph.node(id), "torch.unbind").has_value(); }))
@@ -89,11 +89,11 @@ Result<void> runStackUnbindMerging(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass stackUnbindMergingPass() {
-  return {.name = "stack_unbind_merging",
+Pass unbindStackPass() {
+  return {.name = "unbind_stack_pass",
           .stage = PassStage::PreGrad,
           .description = "Takes the whole for its slices stacked, parts for slices of what they were stacked to.",
-          .run = runStackUnbindMerging};
+          .run = runUnbindStack};
 }
 
 }  // namespace kerf::inline passes

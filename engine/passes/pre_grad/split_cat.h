@@ -10,6 +10,6 @@
 namespace kerf::inline passes {
 
 /// split and chunk alike. Nothing that reads or aliases mutated memory goes, and no output becomes an input.
-Pass splitCatMergingPass();
+Pass splitCatPass();
 
 }  // namespace kerf::inline passes

@@ -9,6 +9,6 @@
 namespace kerf::inline passes {
 
 /// Does nothing where every value is known already, or an input's shape is not. What cannot be inferred stays as it is.
-Pass shapePropagationPass();
+Pass shapePropPass();
 
 }  // namespace kerf::inline passes

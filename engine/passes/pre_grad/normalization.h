@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// By PyTorch's Python signatures: arguments by position, defaults left out at the end, `inplace` by name. Names of
 /// nodes stay.
-Pass callNormalizationPass();
+Pass normalizationPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/split_cat.h"
+#include "engine/passes/post_grad/splitwithsizes_cat_replace.h"
 
 #include <algorithm>
 
@@ -127,7 +127,7 @@ Result<bool> joinCats(GraphModule& module, CallReplacement& replacement, NodeId 
       {outer->parts[0]});
 }
 
-Result<void> runSplitCat(GraphModule& module, const PassContext&) {
+Result<void> runSplitwithsizesCatReplace(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const bool hasCats = std::ranges::any_of(
       graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.cat.default"_op); });
@@ -146,11 +146,11 @@ Result<void> runSplitCat(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass splitCatPass() {
-  return {.name = "split_cat",
+Pass splitwithsizesCatReplacePass() {
+  return {.name = "splitwithsizes_cat_replace",
           .stage = PassStage::PostGrad,
           .description = "Takes the whole for its pieces put together, and parts for the pieces of what they made.",
-          .run = runSplitCat};
+          .run = runSplitwithsizesCatReplace};
 }
 
 }  // namespace kerf::inline passes

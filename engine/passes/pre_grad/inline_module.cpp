@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/module_inlining.h"
+#include "engine/passes/pre_grad/inline_module.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ std::int64_t addedNodes(const GraphModule& module) {
   return added;
 }
 
-Result<void> runModuleInlining(GraphModule& module, const PassContext& context) {
+Result<void> runInlineModule(GraphModule& module, const PassContext& context) {
   const std::int64_t added = addedNodes(module);  // nested graphs have been inlined before
   if (added == 0 || added > context.options.value<std::int64_t>("max_nodes")) return {};
   KERF_TRY(module, symbolicTrace(module));
@@ -27,12 +27,12 @@ Result<void> runModuleInlining(GraphModule& module, const PassContext& context) 
 
 }  // namespace
 
-Pass moduleInliningPass() {
-  return {.name = "module_inlining",
+Pass inlineModulePass() {
+  return {.name = "inline_module",
           .stage = PassStage::PreGrad,
           .description = "Puts the nodes of called modules in the place of their calls.",
           .options = {{"max_nodes", std::int64_t{100000}, "Most nodes that all called modules have together."}},
-          .run = runModuleInlining};
+          .run = runInlineModule};
 }
 
 }  // namespace kerf::inline passes

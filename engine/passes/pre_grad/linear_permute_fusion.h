@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// Only of the last two dimensions, and where the result is read by what does not tell strides apart: it lies in memory
 /// as it is read, so that the copy costs nothing (torch._inductor's linear_permute_fusion).
-Pass linearPermutePass();
+Pass linearPermuteFusionPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/identity_removal.h"
+#include "engine/passes/pre_grad/remove_identity.h"
 
 #include <algorithm>
 
@@ -78,7 +78,7 @@ std::optional<NodeId> source(const Graph& graph, const Node& node) {
   return input ? input : idleMethod(graph, node);
 }
 
-Result<void> runIdentityRemoval(GraphModule& module, const PassContext&) {
+Result<void> runRemoveIdentity(GraphModule& module, const PassContext&) {
   KERF_CHECK(skipIdentityModules(module));
   Graph& graph = module.graph;
   std::optional<Forwarding> forwarding;
@@ -101,11 +101,11 @@ Result<void> runIdentityRemoval(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass identityRemovalPass() {
-  return {.name = "identity_removal",
+Pass removeIdentityPass() {
+  return {.name = "remove_identity",
           .stage = PassStage::PreGrad,
           .description = "Skips layers and calls that give their input: idle dropout, Identity, conversions to itself.",
-          .run = runIdentityRemoval};
+          .run = runRemoveIdentity};
 }
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/batch_norm_folding.h"
+#include "engine/passes/pre_grad/fuse_conv_bn.h"
 
 #include <algorithm>
 
@@ -160,7 +160,7 @@ class Folding {
   TorchReplacement m_replacement;
 };
 
-Result<void> runBatchNormFolding(GraphModule& module, const PassContext& context) {
+Result<void> runFuseConvBn(GraphModule& module, const PassContext& context) {
   const Graph& graph = module.graph;
   const auto isNorm = [&](NodeId id) {
     return torchCall(graph.node(id), "torch.nn.functional.batch_norm").has_value();
@@ -176,12 +176,12 @@ Result<void> runBatchNormFolding(GraphModule& module, const PassContext& context
 
 }  // namespace
 
-Pass batchNormFoldingPass() {
-  return {.name = "batch_norm_folding",
+Pass fuseConvBnPass() {
+  return {.name = "fuse_conv_bn",
           .stage = PassStage::PreGrad,
           .description = "Puts a batch norm of inference into the weights of the layer before it.",
           .options = {{"inputs", false, "Also where parameters are inputs: the new ones are computed in each run."}},
-          .run = runBatchNormFolding};
+          .run = runFuseConvBn};
 }
 
 }  // namespace kerf::inline passes

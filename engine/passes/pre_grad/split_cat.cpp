@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/split_cat_merging.h"
+#include "engine/passes/pre_grad/split_cat.h"
 
 #include <algorithm>
 
@@ -85,7 +85,7 @@ Result<void> flatten(const Graph& graph, TorchReplacement& replacement, const Al
   return {};
 }
 
-Result<void> runSplitCatMerging(GraphModule& module, const PassContext&) {
+Result<void> runSplitCat(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   if (std::ranges::none_of(order, [&](NodeId id) { return torchCall(graph.node(id), "torch.cat").has_value(); }))
@@ -102,12 +102,12 @@ Result<void> runSplitCatMerging(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass splitCatMergingPass() {
+Pass splitCatPass() {
   return {
-      .name = "split_cat_merging",
+      .name = "split_cat_pass",
       .stage = PassStage::PreGrad,
       .description = "Takes the whole for its pieces put together, parts for pieces, and one cat for a cat of cats.",
-      .run = runSplitCatMerging};
+      .run = runSplitCat};
 }
 
 }  // namespace kerf::inline passes

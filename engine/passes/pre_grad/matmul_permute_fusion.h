@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// Only of the last two dimensions of factors that are matrices or batches of them, and where the result is read by
 /// what does not tell strides apart.
-Pass matmulPermutePass();
+Pass matmulPermuteFusionPass();
 
 }  // namespace kerf::inline passes

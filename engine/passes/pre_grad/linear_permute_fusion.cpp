@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/linear_permute.h"
+#include "engine/passes/pre_grad/linear_permute_fusion.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ Proxy withBias(Tracer& tracer, std::span<const Proxy> inputs) {
   return add(withoutBias(tracer, inputs), unsqueeze(inputs[2], -1));
 }
 
-Result<void> runLinearPermute(GraphModule& module, const PassContext&) {
+Result<void> runLinearPermuteFusion(GraphModule& module, const PassContext&) {
   const auto isLinear = [&](NodeId id) { return torchCall(module.graph.node(id), linear).has_value(); };
   if (std::ranges::none_of(module.graph.order(), isLinear)) return {};
   const std::array patterns = {ProductPattern{{"x", "w"}, productOf, withoutBias},
@@ -36,11 +36,11 @@ Result<void> runLinearPermute(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass linearPermutePass() {
-  return {.name = "linear_permute",
+Pass linearPermuteFusionPass() {
+  return {.name = "linear_permute_fusion",
           .stage = PassStage::PreGrad,
           .description = "Computes the transposed result of a linear layer at once.",
-          .run = runLinearPermute};
+          .run = runLinearPermuteFusion};
 }
 
 }  // namespace kerf::inline passes

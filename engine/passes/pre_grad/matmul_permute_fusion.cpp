@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/matmul_permute.h"
+#include "engine/passes/pre_grad/matmul_permute_fusion.h"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ constexpr char bmm[] = "torch.bmm";
 
 bool isProduct(const Node& node) { return torchCall(node, matmul) || torchCall(node, bmm); }
 
-Result<void> runMatmulPermute(GraphModule& module, const PassContext&) {
+Result<void> runMatmulPermuteFusion(GraphModule& module, const PassContext&) {
   if (std::ranges::none_of(module.graph.order(), [&](NodeId id) { return isProduct(module.graph.node(id)); }))
     return {};
   const std::array patterns = {ProductPattern{{"a", "b"}, productOf<matmul>, reversed<matmul>},
@@ -37,11 +37,11 @@ Result<void> runMatmulPermute(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass matmulPermutePass() {
-  return {.name = "matmul_permute",
+Pass matmulPermuteFusionPass() {
+  return {.name = "matmul_permute_fusion",
           .stage = PassStage::PreGrad,
           .description = "Multiplies the transposed factors in reverse where the product is transposed.",
-          .run = runMatmulPermute};
+          .run = runMatmulPermuteFusion};
 }
 
 }  // namespace kerf::inline passes

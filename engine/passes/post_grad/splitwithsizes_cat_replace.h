@@ -12,6 +12,6 @@ namespace kerf::inline passes {
 /// All pieces of one split, or slices that cover a tensor, in order and along one dimension; and a cat of a cat and its
 /// own beginning (torch._inductor's splitwithsizes_cat_replace, cat_splitwithsizes_replace, cat_slice_cat). A part
 /// stands in only if it lies in memory as the piece did.
-Pass splitCatPass();
+Pass splitwithsizesCatReplacePass();
 
 }  // namespace kerf::inline passes

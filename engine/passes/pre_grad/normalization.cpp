@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/call_normalization.h"
+#include "engine/passes/pre_grad/normalization.h"
 
 #include "engine/passes/pre_grad/torch_call.h"
 
@@ -22,7 +22,7 @@ Result<void> replaceMethod(Graph& graph, NodeId method, const std::string& targe
   return {};
 }
 
-Result<void> runCallNormalization(GraphModule& module, const PassContext&) {
+Result<void> runNormalization(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
@@ -44,11 +44,11 @@ Result<void> runCallNormalization(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass callNormalizationPass() {
-  return {.name = "call_normalization",
+Pass normalizationPass() {
+  return {.name = "normalization_pass",
           .stage = PassStage::PreGrad,
           .description = "Writes every call of a torch function in one way.",
-          .run = runCallNormalization};
+          .run = runNormalization};
 }
 
 }  // namespace kerf::inline passes

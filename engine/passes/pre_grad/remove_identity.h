@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// Dropout outside of training or with p = 0, nn.Identity, contiguous() of what is, to() of what it has; marks for
 /// PyTorch's usage log. Nothing that reads or aliases mutated memory goes, and no output becomes an input.
-Pass identityRemovalPass();
+Pass removeIdentityPass();
 
 }  // namespace kerf::inline passes

@@ -10,6 +10,6 @@
 namespace kerf::inline passes {
 
 /// Nothing that reads or aliases mutated memory goes, and no output becomes an input or a view of one.
-Pass stackUnbindMergingPass();
+Pass unbindStackPass();
 
 }  // namespace kerf::inline passes

@@ -9,6 +9,6 @@ namespace kerf::inline passes {
 
 /// Graphs that higher-order ops run stay what they are. Off where one graph is called from many places and would grow:
 /// `max_nodes`.
-Pass moduleInliningPass();
+Pass inlineModulePass();
 
 }  // namespace kerf::inline passes

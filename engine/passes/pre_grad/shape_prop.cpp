@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/shape_propagation.h"
+#include "engine/passes/pre_grad/shape_prop.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ bool lacksShape(const Graph& graph, NodeId id) {
   return isCall && !node.meta().value.known() && !node.users().empty();
 }
 
-Result<void> runShapePropagation(GraphModule& module, const PassContext&) {
+Result<void> runShapeProp(GraphModule& module, const PassContext&) {
   const Graph& graph = module.graph;
   if (std::ranges::none_of(graph.order(), [&](NodeId id) { return lacksShape(graph, id); })) return {};
   const auto isUnknown = [&](NodeId id) { return !graph.node(id).meta().value.known(); };
@@ -31,11 +31,11 @@ Result<void> runShapePropagation(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass shapePropagationPass() {
-  return {.name = "shape_propagation",
+Pass shapePropPass() {
+  return {.name = "shape_prop",
           .stage = PassStage::PreGrad,
           .description = "Infers the shapes of values that have none.",
-          .run = runShapePropagation};
+          .run = runShapeProp};
 }
 
 }  // namespace kerf::inline passes

@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// split and chunk of fixed sizes whose pieces are taken by getitem (torch._inductor's merge_splits and
 /// remove_split_with_size_one), where nothing writes.
-Pass splitMergingPass();
+Pass mergeSplitsPass();
 
 }  // namespace kerf::inline passes
