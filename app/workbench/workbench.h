@@ -55,7 +55,7 @@ class Workbench {
   Result<Store*> storeIfUsable(const Job& job);
 
   /// Folder beside the store where object code of kernels is kept between compilations, and from now on what
-  /// matmul_padding measures; empty without a usable store.
+  /// pad_mm measures; empty without a usable store.
   std::filesystem::path codeCache(const Job& job);
 
   /// Keeps a result of work that is done: `keep` writes it to the store. Where that cannot be, the work is not lost: a

@@ -6,17 +6,16 @@
 #include "engine/passes/constant_folding.h"
 #include "engine/passes/cse.h"
 #include "engine/passes/dce.h"
-#include "engine/passes/joint/bernoulli_comparison.h"
-#include "engine/passes/joint/conversion_chains.h"
-#include "engine/passes/joint/matmul_padding.h"
-#include "engine/passes/joint/random_replacement.h"
-#include "engine/passes/joint/scatter_to_where.h"
-#include "engine/passes/joint/single_batch_matmul.h"
-#include "engine/passes/joint/softmax_rescaling.h"
-#include "engine/passes/joint/uniform_cumsum.h"
-#include "engine/passes/joint/uniform_folding.h"
-#include "engine/passes/joint/view_cleanup.h"
-#include "engine/passes/no_op_removal.h"
+#include "engine/passes/joint/bmm_to_mm.h"
+#include "engine/passes/joint/constant_fold_uniform_value.h"
+#include "engine/passes/joint/mul_softmax_pattern.h"
+#include "engine/passes/joint/pad_mm.h"
+#include "engine/passes/joint/pointless_convert.h"
+#include "engine/passes/joint/pointless_cumsum_replacement.h"
+#include "engine/passes/joint/pointless_view.h"
+#include "engine/passes/joint/replace_bernoulli.h"
+#include "engine/passes/joint/replace_random.h"
+#include "engine/passes/joint/scatter_upon_const_tensor.h"
 #include "engine/passes/post_grad/addmm_fusion.h"
 #include "engine/passes/post_grad/addmm_unfusing.h"
 #include "engine/passes/post_grad/assert_removal.h"
@@ -44,6 +43,7 @@
 #include "engine/passes/pre_grad/shape_prop.h"
 #include "engine/passes/pre_grad/split_cat.h"
 #include "engine/passes/pre_grad/unbind_stack.h"
+#include "engine/passes/remove_noop_ops.h"
 #include "engine/passes/stable_sort.h"
 
 namespace kerf::inline passes {
@@ -66,20 +66,20 @@ constexpr Pass (*preGradTable[])() = {
 
 constexpr Pass (*table[])() = {
     // joint
-    jointNoOpRemovalPass,
-    uniformFoldingPass,
-    viewCleanupPass,
-    conversionChainsPass,
-    uniformCumsumPass,
-    singleBatchMatmulPass,
-    scatterToWherePass,
-    softmaxRescalingPass,
-    matmulPaddingPass,
-    bernoulliComparisonPass,
-    randomReplacementPass,
+    jointRemoveNoopOpsPass,
+    constantFoldUniformValuePass,
+    pointlessViewPass,
+    pointlessConvertPass,
+    pointlessCumsumReplacementPass,
+    bmmToMmPass,
+    scatterUponConstTensorPass,
+    mulSoftmaxPatternPass,
+    padMmPass,
+    replaceBernoulliPass,
+    replaceRandomPass,
     jointSortPass,
     // post_grad
-    noOpRemovalPass,
+    removeNoopOpsPass,
     constantFoldingPass,
     csePass,
     assertRemovalPass,

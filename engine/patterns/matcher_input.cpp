@@ -5,7 +5,7 @@
 
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/dce.h"
-#include "engine/passes/no_op_removal.h"
+#include "engine/passes/remove_noop_ops.h"
 
 namespace kerf::inline patterns {
 
@@ -16,7 +16,7 @@ Result<GraphModule> matcherInput(const GraphModule& module) {
     return node.op() != Opcode::CallFunction || node.meta().value.known();
   });
   if (!known) KERF_CHECK(propagateShapes(prepared));
-  for (const Pass& pass : {noOpRemovalPass(), dcePass()}) KERF_CHECK(pass.run(prepared, {pass.options, ""}));
+  for (const Pass& pass : {removeNoopOpsPass(), dcePass()}) KERF_CHECK(pass.run(prepared, {pass.options, ""}));
   return prepared;
 }
 

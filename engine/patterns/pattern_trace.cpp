@@ -8,7 +8,7 @@
 #include "engine/autograd/decompose.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/dce.h"
-#include "engine/passes/no_op_removal.h"
+#include "engine/passes/remove_noop_ops.h"
 
 namespace kerf::inline patterns {
 
@@ -97,7 +97,7 @@ Result<TracedPattern> tracePattern(const PatternFunction& function, const Patter
   options.requiresGrad = [&trained](const AotInput& input) { return trained.contains(input.source); };
   KERF_TRY(AotGraph traced, aotTrace(module, plainInputs(module), options));
   KERF_TRY(GraphModule flat, decomposeGraph(traced.module, table));
-  KERF_CHECK(runPass(noOpRemovalPass(), flat));
+  KERF_CHECK(runPass(removeNoopOpsPass(), flat));
   KERF_CHECK(runPass(dcePass(), flat));
   namePlaceholders(flat.graph, inputs);
   return TracedPattern{std::move(flat), traced.userOutputs};

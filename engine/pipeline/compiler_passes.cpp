@@ -5,7 +5,7 @@
 #include "engine/passes/pass_table.h"
 #include "engine/patterns/addmm_activation.h"
 #include "engine/patterns/fuse_attention.h"
-#include "engine/patterns/randperm_indexing.h"
+#include "engine/patterns/randperm_index.h"
 #include "engine/patterns/recomposition.h"
 #include "engine/patterns/user_patterns.h"
 
@@ -18,10 +18,10 @@ struct MatchingPass {
   Pass (*make)();
   std::string_view before;
 };
-constexpr MatchingPass matchingPasses[] = {{userPatternsPass, "view_cleanup"},
-                                           {randpermIndexingPass, "view_cleanup"},
-                                           {fuseAttentionPass, "view_cleanup"},
-                                           {recompositionPass, "view_cleanup"},
+constexpr MatchingPass matchingPasses[] = {{userPatternsPass, "pointless_view"},
+                                           {randpermIndexPass, "pointless_view"},
+                                           {fuseAttentionPass, "pointless_view"},
+                                           {recompositionPass, "pointless_view"},
                                            {addmmActivationPass, "partial_reductions"}};
 
 struct HookPoint {

@@ -100,7 +100,7 @@ TEST_P(RecordedPasses, FindTheRecordedAttention) {
     graph.module = {};
   }
   ASSERT_TRUE(before);
-  const PassConfig config{.only = std::vector<std::string>{"joint_no_op_removal", "fuse_attention"}};
+  const PassConfig config{.only = std::vector<std::string>{"joint_remove_noop_ops", "fuse_attention"}};
   const auto ours = PassManager(*selectPasses(config, compilerPasses())).run(*before);
   ASSERT_TRUE(ours) << ours.error().text();
   EXPECT_EQ(attentionIn(ours->graph), theirs);

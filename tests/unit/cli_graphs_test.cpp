@@ -124,7 +124,7 @@ TEST_F(CliTest, PassesAreListedWithoutAGraph) {
   EXPECT_EQ(stages, (std::vector<std::string>{"pre_grad", "joint", "post_grad"})) << "in the order in which they run";
   EXPECT_EQ(byName.at("cse")["default"], "on");
   EXPECT_EQ(byName.at("fuse_parallel_linear_pass")["default"], "off");
-  EXPECT_EQ(byName.at("random_replacement")["default"], "off") << "other numbers than eager's";
+  EXPECT_EQ(byName.at("replace_random")["default"], "off") << "other numbers than eager's";
   EXPECT_EQ(byName.at("user_patterns")["default"], "off") << "without a file";
   EXPECT_EQ(byName.at("online_softmax")["default"], "cuda");
   EXPECT_EQ(byName.at("fuse_attention")["stage"], "joint");

@@ -106,7 +106,7 @@ TEST_F(CliRunTest, BisectFindsThePlantedPass) {
 TEST_F(CliRunTest, BisectFindsTheSubsystemOfAPlantedPass) {
   EXPECT_EQ(runJson({"bisect", sample, "--by", "subsystem"})["culprits"], json::array());
   const std::pair<const char*, const char*> cases[] = {
-      {"remove_identity", "pre-grad passes"}, {"view_cleanup", "joint passes"}, {"cse", "post-grad passes"}};
+      {"remove_identity", "pre-grad passes"}, {"pointless_view", "joint passes"}, {"cse", "post-grad passes"}};
   for (const auto& [pass, subsystem] : cases) {
     const auto bad =
         runJson({"bisect", sample, "--by", "subsystem", "--plant", fmt::format("pass:{}=accuracy", pass)}, 1);

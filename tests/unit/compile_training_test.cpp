@@ -224,7 +224,7 @@ TEST(CompilerPasses, LookForAttentionBeforeViewsAreCleanedUp) {
   ASSERT_NE(attention, names.end());
   EXPECT_EQ(*(attention - 2), "user_patterns");
   EXPECT_EQ(*(attention + 1), "recomposition");
-  EXPECT_EQ(*(attention + 2), "view_cleanup");
+  EXPECT_EQ(*(attention + 2), "pointless_view");
   const auto activation = std::ranges::find(names, "addmm_activation");
   ASSERT_NE(activation, names.end());
   EXPECT_EQ(*(activation - 1), "addmm_fusion");

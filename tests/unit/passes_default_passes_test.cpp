@@ -6,7 +6,7 @@
 #include "engine/passes/constant_folding.h"
 #include "engine/passes/cse.h"
 #include "engine/passes/dce.h"
-#include "engine/passes/no_op_removal.h"
+#include "engine/passes/remove_noop_ops.h"
 
 namespace kerf {
 namespace {
@@ -67,7 +67,7 @@ std::vector<std::string> targets(const Graph& graph) {
   return list;
 }
 
-TEST(NoOpRemoval, SkipsViewsCastsAndUnitsThatChangeNothing) {
+TEST(RemoveNoopOps, SkipsViewsCastsAndUnitsThatChangeNothing) {
   Builder b;
   const NodeId x = b.input("x", {2, 3});
   const NodeId view = b.call(viewTarget, {x, Argument::list({2, 3})});
@@ -76,22 +76,22 @@ TEST(NoOpRemoval, SkipsViewsCastsAndUnitsThatChangeNothing) {
   const NodeId one = b.call(mulTarget, {cast, 1});
   const NodeId relu = b.call(reluTarget, {one});
   GraphModule& module = b.finish({relu});
-  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(runPass(removeNoopOpsPass(), module));
   EXPECT_EQ(targets(module.graph), (std::vector<std::string>{reluTarget}));
   EXPECT_EQ(module.graph.node(relu).args()[0], Argument(x));
 }
 
-TEST(NoOpRemoval, KeepsWhatChangesShapeOrder) {
+TEST(RemoveNoopOps, KeepsWhatChangesShapeOrder) {
   Builder b;
   const NodeId x = b.input("x", {2, 2});
   const NodeId swapped = b.call(permuteTarget, {x, Argument::list({1, 0})});
   const NodeId other = b.call(viewTarget, {x, Argument::list({4})});
   GraphModule& module = b.finish({b.call(reluTarget, {swapped}), b.call(reluTarget, {other})});
-  EXPECT_FALSE(runPass(noOpRemovalPass(), module));
+  EXPECT_FALSE(runPass(removeNoopOpsPass(), module));
   EXPECT_EQ(module.graph.size(), 6u);
 }
 
-TEST(NoOpRemoval, KnowsThatAddingZeroLosesMinusZero) {
+TEST(RemoveNoopOps, KnowsThatAddingZeroLosesMinusZero) {
   Builder b;
   const NodeId x = b.input("x", {4});
   const NodeId n = b.input("n", {4}, DType::Int64);
@@ -100,13 +100,13 @@ TEST(NoOpRemoval, KnowsThatAddingZeroLosesMinusZero) {
   const NodeId integer = b.call(addTarget, {n, 0});
   GraphModule& module =
       b.finish({b.call(reluTarget, {plusZero}), b.call(expTarget, {minusZero}), b.call(mulTarget, {integer, 2})});
-  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(runPass(removeNoopOpsPass(), module));
   EXPECT_TRUE(module.graph.contains(plusZero));
   EXPECT_FALSE(module.graph.contains(minusZero));
   EXPECT_FALSE(module.graph.contains(integer));
 }
 
-TEST(NoOpRemoval, KeepsACloneThatChangesStridesOrIsReturned) {
+TEST(RemoveNoopOps, KeepsACloneThatChangesStridesOrIsReturned) {
   Builder b;
   const NodeId x = b.input("x", {2, 3});
   const NodeId swapped = b.call(permuteTarget, {x, Argument::list({1, 0})});
@@ -114,19 +114,19 @@ TEST(NoOpRemoval, KeepsACloneThatChangesStridesOrIsReturned) {
   const NodeId same = b.call(cloneTarget, {x});
   const NodeId returned = b.call(cloneTarget, {x});
   GraphModule& module = b.finish({b.call(reluTarget, {repacked}), b.call(expTarget, {same}), returned});
-  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(runPass(removeNoopOpsPass(), module));
   EXPECT_TRUE(module.graph.contains(repacked));
   EXPECT_FALSE(module.graph.contains(same));
   EXPECT_TRUE(module.graph.contains(returned));
 }
 
-TEST(NoOpRemoval, KeepsACopyOfMutatedMemory) {
+TEST(RemoveNoopOps, KeepsACopyOfMutatedMemory) {
   Builder b;
   const NodeId x = b.input("x", {3});
   const NodeId before = b.call(cloneTarget, {x});
   b.call(addInplaceTarget, {x, 1});
   GraphModule& module = b.finish({b.call(reluTarget, {before})});
-  EXPECT_FALSE(runPass(noOpRemovalPass(), module));
+  EXPECT_FALSE(runPass(removeNoopOpsPass(), module));
   EXPECT_TRUE(module.graph.contains(before));
 }
 

@@ -25,7 +25,7 @@ TEST(JointNoOps, KnowsPaddingRepeatsPowersAndWholeNumbers) {
   const NodeId power = g.call("aten.pow.Tensor_Scalar", {repeated, 1});
   const NodeId whole = g.call("aten.floor.default", {n});
   g.finish({g.call("aten.relu.default", {power}), g.call("aten.neg.default", {whole})});
-  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph), (Calls{"aten.relu.default", "aten.neg.default"}));
+  EXPECT_EQ(calls(afterPass(g, "joint_remove_noop_ops").graph), (Calls{"aten.relu.default", "aten.neg.default"}));
 }
 
 TEST(JointNoOps, KeepsPaddingThatShiftsAndFloorsOfFractions) {
@@ -33,7 +33,7 @@ TEST(JointNoOps, KeepsPaddingThatShiftsAndFloorsOfFractions) {
   const NodeId x = g.input("x", {4});
   const NodeId shifted = g.call("aten.constant_pad_nd.default", {x, ints({1, -1})});
   g.finish({g.call("aten.relu.default", {shifted}), g.call("aten.neg.default", {g.call("aten.floor.default", {x})})});
-  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph).size(), 4u);
+  EXPECT_EQ(calls(afterPass(g, "joint_remove_noop_ops").graph).size(), 4u);
 }
 
 TEST(JointNoOps, TakesTheSourceOfASliceThatIsAllOfATensor) {
@@ -42,11 +42,11 @@ TEST(JointNoOps, TakesTheSourceOfASliceThatIsAllOfATensor) {
   const NodeId all = g.call("aten.slice_scatter.default", {x, y, 0, 0, 4});
   const NodeId half = g.call("aten.slice_scatter.default", {x, g.call("aten.slice.Tensor", {y, 0, 0, 2}), 0, 0, 2});
   g.finish({g.call("aten.relu.default", {all}), g.call("aten.relu.default", {half})});
-  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph),
+  EXPECT_EQ(calls(afterPass(g, "joint_remove_noop_ops").graph),
             (Calls{"aten.slice.Tensor", "aten.slice_scatter.default", "aten.relu.default", "aten.relu.default"}));
 }
 
-TEST(UniformFolding, FollowsOneNumberThroughCallsAndViews) {
+TEST(ConstantFoldUniformValue, FollowsOneNumberThroughCallsAndViews) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 4});
   const NodeId three = g.call("aten.mul.Tensor", {g.full({4}, 1.5), 2});
@@ -55,22 +55,22 @@ TEST(UniformFolding, FollowsOneNumberThroughCallsAndViews) {
   const NodeId wide = g.call("aten.clone.default", {g.call("aten.expand.default", {root, ints({2, 4})})},
                              {{"memory_format", MemoryFormat::Contiguous}});
   g.finish({g.call("aten.add.Tensor", {x, wide})});
-  const GraphModule after = afterPass(g, "uniform_folding");
+  const GraphModule after = afterPass(g, "constant_fold_uniform_value");
   EXPECT_EQ(calls(after.graph), (Calls{"aten.full.default", "aten.add.Tensor"}));
   const Node& full = after.graph.node(*after.graph.find("full_default_1"));
   EXPECT_EQ(full.args()[1], Argument(double(std::sqrt(3.0f))));
 }
 
-TEST(UniformFolding, KnowsThatOnlyIntegersTimesZeroAreZero) {
+TEST(ConstantFoldUniformValue, KnowsThatOnlyIntegersTimesZeroAreZero) {
   PassGraph g;
   const NodeId x = g.input("x", {4}), n = g.input("n", {4}, DType::Int64);
   const NodeId zero = g.call("aten.mul.Tensor", {n, 0}), maybe = g.call("aten.mul.Tensor", {x, 0});
   g.finish({g.call("aten.add.Tensor", {n, zero}), g.call("aten.add.Tensor", {x, maybe})});
-  EXPECT_EQ(calls(afterPass(g, "uniform_folding").graph),
+  EXPECT_EQ(calls(afterPass(g, "constant_fold_uniform_value").graph),
             (Calls{"aten.full.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.add.Tensor"}));
 }
 
-TEST(UniformFolding, LeavesWrittenAndReturnedViewsAlone) {
+TEST(ConstantFoldUniformValue, LeavesWrittenAndReturnedViewsAlone) {
   PassGraph g;
   const NodeId x = g.input("x", {4});
   const NodeId written = g.full({4}, 1.0);
@@ -78,33 +78,33 @@ TEST(UniformFolding, LeavesWrittenAndReturnedViewsAlone) {
   g.call("aten.add_.Tensor", {written, x});
   const NodeId base = g.full({4}, 2.0);
   g.finish({sum, written, base, g.call("aten.view.default", {base, ints({2, 2})})});
-  EXPECT_EQ(calls(afterPass(g, "uniform_folding").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "constant_fold_uniform_value").graph), calls(g.module.graph));
 }
 
-TEST(ViewCleanup, MakesOneViewOfAChain) {
+TEST(PointlessView, MakesOneViewOfAChain) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 3});
   const NodeId twice = g.call("aten.view.default", {g.call("aten.view.default", {x, ints({6})}), ints({3, 2})});
   const NodeId once = g.call("aten.permute.default", {x, ints({1, 0})});
   const NodeId turned = g.call("aten.permute.default", {once, ints({1, 0})});
   g.finish({g.call("aten.relu.default", {twice}), g.call("aten.exp.default", {turned})});
-  const GraphModule after = afterPass(g, "view_cleanup");
+  const GraphModule after = afterPass(g, "pointless_view");
   EXPECT_EQ(calls(after.graph), (Calls{"aten.view.default", "aten.relu.default", "aten.exp.default"}));
 }
 
-TEST(ViewCleanup, ComposesPermutationsAndDropsAddedDimensions) {
+TEST(PointlessView, ComposesPermutationsAndDropsAddedDimensions) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 3, 4});
   const NodeId once = g.call("aten.permute.default", {x, ints({1, 2, 0})});
   const NodeId twice = g.call("aten.permute.default", {once, ints({2, -2, 0})});
   const NodeId wide = g.call("aten.unsqueeze.default", {x, 1});
   g.finish({g.call("aten.relu.default", {twice}), g.call("aten.exp.default", {g.call("aten.squeeze.dim", {wide, 1})})});
-  const GraphModule after = afterPass(g, "view_cleanup");
+  const GraphModule after = afterPass(g, "pointless_view");
   EXPECT_EQ(calls(after.graph), (Calls{"aten.permute.default", "aten.relu.default", "aten.exp.default"}));
   EXPECT_EQ(after.graph.node(twice).args()[1], ints({0, 2, 1}));
 }
 
-TEST(ViewCleanup, KeepsAViewAcrossAPermutationAndReturnedPairs) {
+TEST(PointlessView, KeepsAViewAcrossAPermutationAndReturnedPairs) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 3});
   const NodeId turned = g.call("aten.permute.default", {x, ints({1, 0})});
@@ -112,10 +112,10 @@ TEST(ViewCleanup, KeepsAViewAcrossAPermutationAndReturnedPairs) {
   const NodeId viewed = g.call("aten.view.default", {copied, ints({2, 3})});
   const NodeId back = g.call("aten.permute.default", {turned, ints({1, 0})});
   g.finish({g.call("aten.relu.default", {viewed}), back});
-  EXPECT_EQ(calls(afterPass(g, "view_cleanup").graph).size(), 5u);
+  EXPECT_EQ(calls(afterPass(g, "pointless_view").graph).size(), 5u);
 }
 
-TEST(ConversionChains, DropsWhatLosesNothing) {
+TEST(PointlessConvert, DropsWhatLosesNothing) {
   PassGraph g;
   const NodeId x = g.input("x", {4});
   const auto to = [&](NodeId id, DType dtype) { return g.call("prims.convert_element_type.default", {id, dtype}); };
@@ -124,71 +124,71 @@ TEST(ConversionChains, DropsWhatLosesNothing) {
   const NodeId rounded = to(to(x, DType::BFloat16), DType::Float32);
   g.finish({g.call("aten.relu.default", {same}), g.call("aten.relu.default", {half}),
             g.call("aten.relu.default", {rounded})});
-  const GraphModule after = afterPass(g, "conversion_chains");
+  const GraphModule after = afterPass(g, "pointless_convert");
   EXPECT_EQ(after.graph.node(half).args()[0], Argument(x));
   EXPECT_EQ(calls(after.graph).size(), 6u);  // three relus, one conversion to half, two that round
 }
 
-TEST(ConversionChains, DropsRoundingWhenAsked) {
+TEST(PointlessConvert, DropsRoundingWhenAsked) {
   PassGraph g;
   const NodeId x = g.input("x", {4}, DType::Float32);
   const NodeId half = g.call("prims.convert_element_type.default", {x, DType::BFloat16});
   const NodeId other = g.call("prims.convert_element_type.default", {half, DType::Float16});
   g.finish({g.call("aten.relu.default", {other})});
-  EXPECT_EQ(calls(afterPass(g, "conversion_chains").graph).size(), 3u);
-  const std::vector<std::string> asked{"conversion_chains.drop_rounding=true"};
-  EXPECT_EQ(calls(afterPass(g, "conversion_chains", asked, 1e-2).graph).size(), 2u);
+  EXPECT_EQ(calls(afterPass(g, "pointless_convert").graph).size(), 3u);
+  const std::vector<std::string> asked{"pointless_convert.drop_rounding=true"};
+  EXPECT_EQ(calls(afterPass(g, "pointless_convert", asked, 1e-2).graph).size(), 2u);
 }
 
-TEST(UniformCumsum, CountsInstead) {
+TEST(PointlessCumsumReplacement, CountsInstead) {
   PassGraph g;
   const NodeId ones = g.call("aten.cumsum.default", {g.full({2, 5}, 1, DType::Int64), 1});
   const NodeId threes = g.call("aten.cumsum.default", {g.full({6}, 3.0), 0});
   g.finish({g.call("aten.neg.default", {ones}), g.call("aten.neg.default", {threes})});
-  const auto names = calls(afterPass(g, "uniform_cumsum").graph);
+  const auto names = calls(afterPass(g, "pointless_cumsum_replacement").graph);
   EXPECT_EQ(std::ranges::count(names, "aten.cumsum.default"), 0);
   EXPECT_EQ(std::ranges::count(names, "prims.iota.default"), 2);
 }
 
-TEST(UniformCumsum, KeepsSumsThatRound) {
+TEST(PointlessCumsumReplacement, KeepsSumsThatRound) {
   PassGraph g;
   const NodeId tenths = g.call("aten.cumsum.default", {g.full({6}, 0.1), 0});
   const NodeId large = g.call("aten.cumsum.default", {g.full({300}, 1.0, DType::BFloat16), 0});
   g.finish({g.call("aten.neg.default", {tenths}), g.call("aten.neg.default", {large})});
-  EXPECT_EQ(calls(afterPass(g, "uniform_cumsum").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "pointless_cumsum_replacement").graph), calls(g.module.graph));
 }
 
-TEST(SingleBatchMatmul, MultipliesMatricesOnTheDevicesItIsToldOf) {
+TEST(BmmToMm, MultipliesMatricesOnTheDevicesItIsToldOf) {
   PassGraph g;
   const NodeId a = g.input("a", {1, 2, 3}), b = g.input("b", {1, 3, 4});
   g.finish({g.call("aten.bmm.default", {a, b})});
-  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul").graph), (Calls{"aten.bmm.default"}));
-  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul", {"single_batch_matmul.devices=all"}, 1e-6).graph),
+  EXPECT_EQ(calls(afterPass(g, "bmm_to_mm").graph), (Calls{"aten.bmm.default"}));
+  EXPECT_EQ(calls(afterPass(g, "bmm_to_mm", {"bmm_to_mm.devices=all"}, 1e-6).graph),
             (Calls{"aten.squeeze.dim", "aten.squeeze.dim", "aten.mm.default", "aten.unsqueeze.default"}));
 }
 
-TEST(SingleBatchMatmul, KeepsBatchesOfTwo) {
+TEST(BmmToMm, KeepsBatchesOfTwo) {
   PassGraph g;
   const NodeId a = g.input("a", {2, 2, 3}), b = g.input("b", {2, 3, 4});
   g.finish({g.call("aten.bmm.default", {a, b})});
-  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul", {"single_batch_matmul.devices=all"}).graph).size(), 1u);
+  EXPECT_EQ(calls(afterPass(g, "bmm_to_mm", {"bmm_to_mm.devices=all"}).graph).size(), 1u);
 }
 
-TEST(ScatterToWhere, ComparesPositions) {
+TEST(ScatterUponConstTensor, ComparesPositions) {
   PassGraph g;
   const NodeId index = g.input("index", {3, 1}, DType::Int64);
   g.finish({g.call("aten.neg.default", {g.call("aten.scatter.value", {g.full({3, 5}, 0.0), 1, index, -1.0})})});
-  const auto names = calls(afterPass(g, "scatter_to_where").graph);
+  const auto names = calls(afterPass(g, "scatter_upon_const_tensor").graph);
   EXPECT_EQ(std::ranges::count(names, "aten.where.self"), 1);
   EXPECT_EQ(std::ranges::count(names, "aten.scatter.value"), 0);
 }
 
-TEST(ScatterToWhere, KeepsScattersOfSeveralPlacesOrFewerRows) {
+TEST(ScatterUponConstTensor, KeepsScattersOfSeveralPlacesOrFewerRows) {
   PassGraph g;
   const NodeId two = g.input("two", {3, 2}, DType::Int64), fewer = g.input("fewer", {2, 1}, DType::Int64);
   const NodeId full = g.full({3, 5}, 0.0);
   g.finish({g.call("aten.scatter.value", {full, 1, two, -1.0}), g.call("aten.scatter.value", {full, 1, fewer, -1.0})});
-  EXPECT_EQ(calls(afterPass(g, "scatter_to_where").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "scatter_upon_const_tensor").graph), calls(g.module.graph));
 }
 
 /// s - max(s) of scaled scores.
@@ -201,18 +201,18 @@ PassGraph scaledScores(const char* op, double factor, std::int64_t dim) {
   return g;
 }
 
-TEST(SoftmaxRescaling, ScalesAfterwardsAndMindsTheSign) {
-  const std::vector<std::string> on{"softmax_rescaling.enabled=true"};
+TEST(MulSoftmaxPattern, ScalesAfterwardsAndMindsTheSign) {
+  const std::vector<std::string> on{"mul_softmax_pattern.enabled=true"};
   for (const double factor : {0.3, -0.7}) {
-    EXPECT_EQ(calls(afterPass(scaledScores("aten.mul.Tensor", factor, -1), "softmax_rescaling", on, 1e-6).graph).back(),
+    EXPECT_EQ(calls(afterPass(scaledScores("aten.mul.Tensor", factor, -1), "mul_softmax_pattern", on, 1e-6).graph).back(),
               "aten.mul.Tensor");
-    EXPECT_EQ(calls(afterPass(scaledScores("aten.div.Tensor", factor, 0), "softmax_rescaling", on, 1e-6).graph).back(),
+    EXPECT_EQ(calls(afterPass(scaledScores("aten.div.Tensor", factor, 0), "mul_softmax_pattern", on, 1e-6).graph).back(),
               "aten.div.Tensor");
   }
 }
 
-TEST(SoftmaxRescaling, ScalesByTensorsThatAreOneNumberARow) {
-  const std::vector<std::string> on{"softmax_rescaling.enabled=true"};
+TEST(MulSoftmaxPattern, ScalesByTensorsThatAreOneNumberARow) {
+  const std::vector<std::string> on{"mul_softmax_pattern.enabled=true"};
   for (const char* op : {"aten.mul.Tensor", "aten.div.Tensor"})
     for (const std::int64_t columns : {1, 8}) {
       PassGraph g;
@@ -220,15 +220,15 @@ TEST(SoftmaxRescaling, ScalesByTensorsThatAreOneNumberARow) {
       const NodeId scaled = g.call(op, {x, by});
       const NodeId maximum = g.call("aten.amax.default", {scaled, ints({1}), true});
       g.finish({g.call("aten.sub.Tensor", {scaled, maximum})});
-      const auto names = calls(afterPass(g, "softmax_rescaling", on, 1e-6).graph);
+      const auto names = calls(afterPass(g, "mul_softmax_pattern", on, 1e-6).graph);
       EXPECT_EQ(names.back(), columns == 1 ? "aten.where.self" : "aten.sub.Tensor") << op;
     }
 }
 
-TEST(SoftmaxRescaling, IsOffByDefaultAndKeepsZeroFactors) {
+TEST(MulSoftmaxPattern, IsOffByDefaultAndKeepsZeroFactors) {
   const auto one = scaledScores("aten.mul.Tensor", 0.3, -1), zero = scaledScores("aten.mul.Tensor", 0, -1);
-  EXPECT_EQ(calls(afterPass(one, "softmax_rescaling").graph), calls(one.module.graph));
-  EXPECT_EQ(calls(afterPass(zero, "softmax_rescaling", {"softmax_rescaling.enabled=true"}).graph),
+  EXPECT_EQ(calls(afterPass(one, "mul_softmax_pattern").graph), calls(one.module.graph));
+  EXPECT_EQ(calls(afterPass(zero, "mul_softmax_pattern", {"mul_softmax_pattern.enabled=true"}).graph),
             calls(zero.module.graph));
 }
 
@@ -251,57 +251,57 @@ TEST(StableSort, PutsNodesAfterTheirInputs) {
   }
 }
 
-TEST(MatmulPadding, PadsWhatTensorCoresDoNotTakeWhole) {
+TEST(PadMm, PadsWhatTensorCoresDoNotTakeWhole) {
   PassGraph g;
   const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
   const NodeId c = g.input("c", {2, 8, 5}), d = g.input("d", {2, 5, 4});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.bmm.default", {c, d})});
   const GraphModule after =
-      afterPass(g, "matmul_padding", {"matmul_padding.devices=all", "matmul_padding.min_intensity=1.0"}, 1e-6);
+      afterPass(g, "pad_mm", {"pad_mm.devices=all", "pad_mm.min_intensity=1.0"}, 1e-6);
   EXPECT_EQ(calls(after.graph),
             (Calls{"aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default",
                    "aten.slice.Tensor", "aten.slice.Tensor", "aten.clone.default", "aten.constant_pad_nd.default",
                    "aten.constant_pad_nd.default", "aten.bmm.default"}));
 }
 
-TEST(MatmulPadding, KeepsAlignedSmallAndOtherDevices) {
+TEST(PadMm, KeepsAlignedSmallAndOtherDevices) {
   PassGraph g;
   const NodeId a = g.input("a", {8, 12}), b = g.input("b", {12, 4}), c = g.input("c", {4, 5});
   g.finish({g.call("aten.mm.default", {g.call("aten.mm.default", {a, b}), c})});
-  EXPECT_EQ(calls(afterPass(g, "matmul_padding", {"matmul_padding.devices=all"}).graph).size(), 2u);
-  EXPECT_EQ(calls(afterPass(g, "matmul_padding", {"matmul_padding.min_intensity=0.1"}).graph).size(), 2u);
-  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
-  EXPECT_EQ(calls(afterPass(g, "matmul_padding", every, 1e-6).graph).front(), "aten.mm.default");
+  EXPECT_EQ(calls(afterPass(g, "pad_mm", {"pad_mm.devices=all"}).graph).size(), 2u);
+  EXPECT_EQ(calls(afterPass(g, "pad_mm", {"pad_mm.min_intensity=0.1"}).graph).size(), 2u);
+  const std::vector<std::string> every = {"pad_mm.devices=all", "pad_mm.min_intensity=0.1"};
+  EXPECT_EQ(calls(afterPass(g, "pad_mm", every, 1e-6).graph).front(), "aten.mm.default");
 }
 
-TEST(MatmulPadding, LeavesRowsThatLieAsFarApartAsBefore) {
-  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
+TEST(PadMm, LeavesRowsThatLieAsFarApartAsBefore) {
+  const std::vector<std::string> every = {"pad_mm.devices=all", "pad_mm.min_intensity=0.1"};
   PassGraph g;
   const NodeId a = g.input("a", {6, 8}), b = g.input("b", {8, 4}), stored = g.input("stored", {8, 6});
   const NodeId turned = g.call("aten.t.default", {stored});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {turned, b})});
-  const auto names = calls(afterPass(g, "matmul_padding", every, 1e-6).graph);
+  const auto names = calls(afterPass(g, "pad_mm", every, 1e-6).graph);
   EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), 1);  // 6 is how far the stored rows lie apart
 }
 
-TEST(MatmulPadding, WeighsWhatIsCopiedAgainstWhatIsMultiplied) {
-  const std::vector<std::string> everywhere = {"matmul_padding.devices=all"};
+TEST(PadMm, WeighsWhatIsCopiedAgainstWhatIsMultiplied) {
+  const std::vector<std::string> everywhere = {"pad_mm.devices=all"};
   PassGraph g;  // as Inductor decided by measuring: gpt2's vocabulary (a part of it), a weight's gradient of vit_b_16
   const NodeId hidden = g.input("hidden", {256, 768}), words = g.input("words", {768, 2049});
   const NodeId grad = g.input("grad", {768, 394}), x = g.input("x", {394, 768});
   g.finish({g.call("aten.mm.default", {hidden, words}), g.call("aten.mm.default", {grad, x})});
   EXPECT_EQ(
-      calls(afterPass(g, "matmul_padding", everywhere, 1e-5).graph),
+      calls(afterPass(g, "pad_mm", everywhere, 1e-5).graph),
       (Calls{"aten.mm.default", "aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default"}));
 }
 
-TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {
-  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
+TEST(PadMm, PadsWhatIsAddedWhereItGrows) {
+  const std::vector<std::string> every = {"pad_mm.devices=all", "pad_mm.min_intensity=0.1"};
   for (const Sizes& term : {Sizes{7}, Sizes{6, 7}, Sizes{6, 1}, Sizes{}}) {
     PassGraph g;
     const NodeId c = g.input("c", term), a = g.input("a", {6, 8}), b = g.input("b", {8, 7});
     g.finish({g.call("aten.addmm.default", {c, a, b}, {{"beta", 0.5}})});
-    const auto names = calls(afterPass(g, "matmul_padding", every, 1e-6).graph);
+    const auto names = calls(afterPass(g, "pad_mm", every, 1e-6).graph);
     EXPECT_EQ(std::ranges::count(names, "aten.addmm.default"), 1);
     const bool grows = !term.empty();
     EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), grows ? 3 : 2) << term.size();
@@ -309,14 +309,14 @@ TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {
   }
 }
 
-TEST(MatmulPadding, MeasuresAProductOnce) {
+TEST(PadMm, MeasuresAProductOnce) {
   PaddingBenchmark& benchmark = PaddingBenchmark::shared();
   PassGraph g;
   const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {a, b})});
-  const std::vector<std::string> measured = {"matmul_padding.devices=all", "matmul_padding.benchmark=true"};
+  const std::vector<std::string> measured = {"pad_mm.devices=all", "pad_mm.benchmark=true"};
   const std::size_t before = benchmark.measured();
-  const auto names = calls(afterPass(g, "matmul_padding", measured, 1e-6).graph);
+  const auto names = calls(afterPass(g, "pad_mm", measured, 1e-6).graph);
   EXPECT_EQ(benchmark.measured(), before + 1);
   const auto product = paddedProductOf(g.module.graph, g.module.graph.node(*g.module.graph.find("mm_default")));
   ASSERT_TRUE(product);
@@ -327,7 +327,7 @@ TEST(MatmulPadding, MeasuresAProductOnce) {
   EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), times->padded < times->plain ? 4 : 0);
 }
 
-TEST(MatmulPadding, KeepsWhatItMeasuredInAFile) {
+TEST(PadMm, KeepsWhatItMeasuredInAFile) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "kerf_padding_times";
   const std::filesystem::path file = folder / "padding.times";
   std::filesystem::remove_all(folder);
@@ -373,14 +373,14 @@ GraphModule withOtherNumbers(const PassGraph& graph, const std::vector<std::stri
   return result ? *result : graph.module;
 }
 
-TEST(RandomReplacement, DrawsAllSeedsOfADeviceAtOnce) {
+TEST(ReplaceRandom, DrawsAllSeedsOfADeviceAtOnce) {
   PassGraph g;
   const NodeId x = g.input("x", {4, 8});
   const NodeId a = g.call("aten.rand.default", {ints({4, 8})}, {{"dtype", DType::Float32}});
   const NodeId b = g.call("aten.randn_like.default", {x});
   const NodeId c = g.call("aten.rand.default", {ints({4, 8})}, {{"dtype", DType::Float64}});
   g.finish({g.call("aten.add.Tensor", {a, b}), c});
-  const GraphModule after = withOtherNumbers(g, {"random_replacement"});
+  const GraphModule after = withOtherNumbers(g, {"replace_random"});
   EXPECT_EQ(calls(after.graph), (Calls{"prims.inductor_seeds.default", "prims.inductor_lookup_seed.default",
                                        "prims.inductor_random.default", "prims.inductor_lookup_seed.default",
                                        "prims.inductor_random.default", "aten.rand.default", "aten.add.Tensor"}));
@@ -390,30 +390,30 @@ TEST(RandomReplacement, DrawsAllSeedsOfADeviceAtOnce) {
   const ValueList first = runGraph(after, g.inputs()), again = runGraph(after, g.inputs());
   EXPECT_EQ(difference(first, again), 0);
   EXPECT_GT(difference(runGraph(g.module, g.inputs()), first), 0.01);
-  EXPECT_EQ(calls(afterPass(g, "random_replacement").graph).size(), 4u);
+  EXPECT_EQ(calls(afterPass(g, "replace_random").graph).size(), 4u);
 }
 
-TEST(RandomReplacement, KeepsDrawsOfAGeneratorAndOfWholeNumbersFromTensors) {
+TEST(ReplaceRandom, KeepsDrawsOfAGeneratorAndOfWholeNumbersFromTensors) {
   PassGraph g;
   const NodeId x = g.input("x", {4});
   g.finish({g.call("aten.bernoulli.default", {g.call("aten.sigmoid.default", {x})}),
             g.call("aten.rand.default", {ints({4})}, {{"dtype", DType::Float64}})});
-  EXPECT_EQ(withOtherNumbers(g, {"random_replacement"}).revision(), g.module.revision());
+  EXPECT_EQ(withOtherNumbers(g, {"replace_random"}).revision(), g.module.revision());
 }
 
-TEST(BernoulliComparison, KeepsProbabilitiesThatAreTensors) {
+TEST(ReplaceBernoulli, KeepsProbabilitiesThatAreTensors) {
   PassGraph g;
   const NodeId p = g.call("aten.sigmoid.default", {g.input("x", {4})});
   g.finish({g.call("aten.bernoulli.default", {p})});
-  EXPECT_EQ(withOtherNumbers(g, {"bernoulli_comparison"}).revision(), g.module.revision());
+  EXPECT_EQ(withOtherNumbers(g, {"replace_bernoulli"}).revision(), g.module.revision());
 }
 
-TEST(BernoulliComparison, ComparesUniformNumbersWithTheProbability) {
+TEST(ReplaceBernoulli, ComparesUniformNumbersWithTheProbability) {
   PassGraph g;
   const NodeId x = g.input("x", {50, 40});
   const NodeId draw = g.call("aten.bernoulli.p", {x, 0.25});
   g.finish({draw});
-  const GraphModule after = withOtherNumbers(g, {"bernoulli_comparison"});
+  const GraphModule after = withOtherNumbers(g, {"replace_bernoulli"});
   EXPECT_EQ(calls(after.graph), (Calls{"aten.rand.default", "aten.lt.Scalar", "prims.convert_element_type.default"}));
   const Tensor drawn = runGraph(after, g.inputs())[0].tensor();
   double ones = 0;
@@ -422,7 +422,7 @@ TEST(BernoulliComparison, ComparesUniformNumbersWithTheProbability) {
     ones += drawn.itemAsDouble(i);
   }
   EXPECT_NEAR(ones / 2000, 0.25, 0.04);
-  EXPECT_EQ(calls(afterPass(g, "bernoulli_comparison").graph), (Calls{"aten.bernoulli.p"}));
+  EXPECT_EQ(calls(afterPass(g, "replace_bernoulli").graph), (Calls{"aten.bernoulli.p"}));
 }
 
 }  // namespace

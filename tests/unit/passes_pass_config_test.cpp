@@ -26,9 +26,9 @@ using ::testing::ElementsAre;
 const std::vector<std::string> allNames = {
     "inline_module", "normalization_pass", "remove_identity", "fuse_conv_bn", "merge_splits_pass",
     "split_cat_pass", "unbind_stack_pass", "linear_permute_fusion", "matmul_permute_fusion", "fuse_parallel_linear_pass", "shape_prop",
-    "joint_no_op_removal", "uniform_folding", "view_cleanup", "conversion_chains", "uniform_cumsum",
-    "single_batch_matmul", "scatter_to_where", "softmax_rescaling", "matmul_padding",
-    "bernoulli_comparison", "random_replacement", "joint_stable_sort", "no_op_removal", "constant_folding", "cse",
+    "joint_remove_noop_ops", "constant_fold_uniform_value", "pointless_view", "pointless_convert", "pointless_cumsum_replacement",
+    "bmm_to_mm", "scatter_upon_const_tensor", "mul_softmax_pattern", "pad_mm",
+    "replace_bernoulli", "replace_random", "joint_stable_sort", "remove_noop_ops", "constant_folding", "cse",
     "assert_removal", "small_matmul", "int8_weight_products", "int_mm_scaling", "online_softmax", "splitwithsizes_cat_replace", "slice_scatters",
     "addmm_unfusing", "addmm_fusion", "partial_reductions", "view_moves", "dce", "locality_order", "stable_sort",
     "constructor_moves", "reinplacing", "auto_functionalized", "collective_bucketing"};

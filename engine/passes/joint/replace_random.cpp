@@ -1,4 +1,4 @@
-#include "engine/passes/joint/random_replacement.h"
+#include "engine/passes/joint/replace_random.h"
 
 #include <map>
 
@@ -44,7 +44,7 @@ NodeId addSeeds(Graph& graph, NodeId first, std::int64_t count) {
   return seeds;
 }
 
-Result<void> runRandomReplacement(GraphModule& module, const PassContext& context) {
+Result<void> runReplaceRandom(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("inductor_numbers")) return {};
   std::map<std::string, std::vector<NodeId>> draws;
   for (const NodeId id : module.graph.order())
@@ -70,12 +70,12 @@ Result<void> runRandomReplacement(GraphModule& module, const PassContext& contex
 
 }  // namespace
 
-Pass randomReplacementPass() {
-  return {.name = "random_replacement",
+Pass replaceRandomPass() {
+  return {.name = "replace_random",
           .stage = PassStage::Joint,
           .description = "Computes random tensors from seeds and positions.",
           .options = {{"inductor_numbers", false, "Whether it runs, with other numbers than eager's."}},
-          .run = runRandomReplacement};
+          .run = runReplaceRandom};
 }
 
 }  // namespace kerf::inline passes

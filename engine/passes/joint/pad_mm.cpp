@@ -1,4 +1,4 @@
-#include "engine/passes/joint/matmul_padding.h"
+#include "engine/passes/joint/pad_mm.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
@@ -37,7 +37,7 @@ std::optional<PaddedProduct> worthPadding(const Graph& graph, const Node& node, 
   return product && pays(graph, *product, meta->device, options) ? product : std::nullopt;
 }
 
-Result<void> runMatmulPadding(GraphModule& module, const PassContext& context) {
+Result<void> runPadMm(GraphModule& module, const PassContext& context) {
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -59,14 +59,14 @@ Result<void> runMatmulPadding(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass matmulPaddingPass() {
-  return {.name = "matmul_padding",
+Pass padMmPass() {
+  return {.name = "pad_mm",
           .stage = PassStage::Joint,
           .description = "Pads factors of large products to sizes that tensor cores take whole.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."},
                       {"min_intensity", 250.0, "Least multiplications for each element that padding copies."},
                       {"benchmark", false, "Measures products on the CPU here, and pads what is faster so."}},
-          .run = runMatmulPadding};
+          .run = runPadMm};
 }
 
 }  // namespace kerf::inline passes

@@ -9,6 +9,6 @@ namespace kerf::inline passes {
 
 /// Among float16, bfloat16, float32 and float64 (torch._inductor's pointless_convert). A first conversion that rounds
 /// stays: Inductor drops it unless emulate_precision_casts is set; so does the option `drop_rounding`.
-Pass conversionChainsPass();
+Pass pointlessConvertPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/uniform_cumsum.h"
+#include "engine/passes/joint/pointless_cumsum_replacement.h"
 
 #include <cmath>
 
@@ -78,7 +78,7 @@ Value written(CallWriter& call, const RunningSum& sum, const Device& device) {
   return call("aten.clone.default"_op, {value}, {{"memory_format", MemoryFormat::Contiguous}});
 }
 
-Result<void> runUniformCumsum(GraphModule& module, const PassContext&) {
+Result<void> runPointlessCumsumReplacement(GraphModule& module, const PassContext&) {
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -94,11 +94,11 @@ Result<void> runUniformCumsum(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass uniformCumsumPass() {
-  return {.name = "uniform_cumsum",
+Pass pointlessCumsumReplacementPass() {
+  return {.name = "pointless_cumsum_replacement",
           .stage = PassStage::Joint,
           .description = "Counts where equal numbers are summed up.",
-          .run = runUniformCumsum};
+          .run = runPointlessCumsumReplacement};
 }
 
 }  // namespace kerf::inline passes

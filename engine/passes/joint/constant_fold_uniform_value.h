@@ -11,6 +11,6 @@ namespace kerf::inline passes {
 /// (torch._inductor's constant_fold_uniform_value). x * 0 counts for integers only: NaN and infinities are not lost.
 /// Left alone: symbolic sizes, tensors that are not row-major, unsigned and complex ones, mutated memory, and outputs
 /// that share memory with others.
-Pass uniformFoldingPass();
+Pass constantFoldUniformValuePass();
 
 }  // namespace kerf::inline passes

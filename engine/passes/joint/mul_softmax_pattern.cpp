@@ -1,4 +1,4 @@
-#include "engine/passes/joint/softmax_rescaling.h"
+#include "engine/passes/joint/mul_softmax_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -124,7 +124,7 @@ class Writing {
   OpId m_scale;
 };
 
-Result<void> runSoftmaxRescaling(GraphModule& module, const PassContext& context) {
+Result<void> runMulSoftmaxPattern(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   const AliasGroups aliases(module.graph);
@@ -149,12 +149,12 @@ Result<void> runSoftmaxRescaling(GraphModule& module, const PassContext& context
 
 }  // namespace
 
-Pass softmaxRescalingPass() {
-  return {.name = "softmax_rescaling",
+Pass mulSoftmaxPatternPass() {
+  return {.name = "mul_softmax_pattern",
           .stage = PassStage::Joint,
           .description = "Scales scores after their maximum was subtracted.",
           .options = {{"enabled", false, "Whether it runs; values change in the last digits."}},
-          .run = runSoftmaxRescaling};
+          .run = runMulSoftmaxPattern};
 }
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/scatter_to_where.h"
+#include "engine/passes/joint/scatter_upon_const_tensor.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
@@ -63,7 +63,7 @@ Value written(CallWriter& call, const UniformScatter& scatter, const Value& inde
   return call("aten.where.self"_op, {hits, number, filled(call, scatter.background, scatter.meta)});
 }
 
-Result<void> runScatterToWhere(GraphModule& module, const PassContext&) {
+Result<void> runScatterUponConstTensor(GraphModule& module, const PassContext&) {
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -80,11 +80,11 @@ Result<void> runScatterToWhere(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass scatterToWherePass() {
-  return {.name = "scatter_to_where",
+Pass scatterUponConstTensorPass() {
+  return {.name = "scatter_upon_const_tensor",
           .stage = PassStage::Joint,
           .description = "Compares positions where one number is scattered into a uniform tensor.",
-          .run = runScatterToWhere};
+          .run = runScatterUponConstTensor};
 }
 
 }  // namespace kerf::inline passes

@@ -8,6 +8,6 @@
 namespace kerf::inline passes {
 
 /// torch._inductor's bmm_to_mm. On CUDA by default, as there; `devices` says on which.
-Pass singleBatchMatmulPass();
+Pass bmmToMmPass();
 
 }  // namespace kerf::inline passes

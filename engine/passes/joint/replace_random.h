@@ -12,6 +12,6 @@ namespace kerf::inline passes {
 
 /// Off by default: these are other numbers than eager's for the same generator (`inductor_numbers`). Of float32,
 /// row-major tensors (torch._inductor's replace_random).
-Pass randomReplacementPass();
+Pass replaceRandomPass();
 
 }  // namespace kerf::inline passes

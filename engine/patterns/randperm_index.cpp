@@ -1,4 +1,4 @@
-#include "engine/patterns/randperm_indexing.h"
+#include "engine/patterns/randperm_index.h"
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ Result<void> run(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass randpermIndexingPass() {
-  return {.name = "randperm_indexing",
+Pass randpermIndexPass() {
+  return {.name = "randperm_index",
           .stage = PassStage::Joint,
           .description = "Reads and adds at the places of a random permutation without checks for bounds and repeats.",
           .run = run};

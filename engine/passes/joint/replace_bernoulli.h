@@ -8,6 +8,6 @@
 namespace kerf::inline passes {
 
 /// Off by default: these are other numbers than eager's for the same generator (`inductor_numbers`).
-Pass bernoulliComparisonPass();
+Pass replaceBernoulliPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/view_cleanup.h"
+#include "engine/passes/joint/pointless_view.h"
 
 #include <algorithm>
 
@@ -102,7 +102,7 @@ std::optional<NodeId> unchanged(const Graph& graph, const Node& node) {
   return at && at == wrappedDim(*dropped, meta->sizes.size()) ? callBelow(inner) : std::nullopt;
 }
 
-Result<void> runViewCleanup(GraphModule& module, const PassContext&) {
+Result<void> runPointlessView(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   Forwarding forwarding(graph);
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
@@ -123,11 +123,11 @@ Result<void> runViewCleanup(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass viewCleanupPass() {
-  return {.name = "view_cleanup",
+Pass pointlessViewPass() {
+  return {.name = "pointless_view",
           .stage = PassStage::Joint,
           .description = "Makes one view, or none, of a chain of views.",
-          .run = runViewCleanup};
+          .run = runPointlessView};
 }
 
 }  // namespace kerf::inline passes

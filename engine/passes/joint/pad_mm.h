@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 /// mm and bmm of fixed sizes, where one of them is no multiple of what the dtype asks for (8 for 16 bits, 4 for
 /// float32) and the product has at least `min_intensity` multiplications for each element that is copied for it
 /// (torch._inductor's pad_mm, which measures too). The result keeps sizes and strides.
-Pass matmulPaddingPass();
+Pass padMmPass();
 
 }  // namespace kerf::inline passes

@@ -9,6 +9,6 @@ namespace kerf::inline passes {
 
 /// Position masks of language models begin so (torch._inductor's pointless_cumsum_replacement). Floating-point sums are
 /// replaced only where every partial sum is exact.
-Pass uniformCumsumPass();
+Pass pointlessCumsumReplacementPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/bernoulli_comparison.h"
+#include "engine/passes/joint/replace_bernoulli.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
@@ -26,7 +26,7 @@ std::optional<Draw> drawOf(const Graph& graph, const Node& node) {
   return Draw{*like, *sizes, *probability};
 }
 
-Result<void> runBernoulliComparison(GraphModule& module, const PassContext& context) {
+Result<void> runReplaceBernoulli(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("inductor_numbers")) return {};
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -47,12 +47,12 @@ Result<void> runBernoulliComparison(GraphModule& module, const PassContext& cont
 
 }  // namespace
 
-Pass bernoulliComparisonPass() {
-  return {.name = "bernoulli_comparison",
+Pass replaceBernoulliPass() {
+  return {.name = "replace_bernoulli",
           .stage = PassStage::Joint,
           .description = "Draws 0 and 1 by comparing uniform numbers.",
           .options = {{"inductor_numbers", false, "Whether it runs, with other numbers than eager's."}},
-          .run = runBernoulliComparison};
+          .run = runReplaceBernoulli};
 }
 
 }  // namespace kerf::inline passes

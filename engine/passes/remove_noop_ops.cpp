@@ -1,5 +1,5 @@
 // No-op removal: one table row per op that can be a no-op, with the test that says when it is one.
-#include "engine/passes/no_op_removal.h"
+#include "engine/passes/remove_noop_ops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -159,7 +159,7 @@ std::optional<NodeId> unchangedOperand(const Graph& graph, const Node& node) {
   return source && sameTensorMeta(graph.node(*source), node) ? source : std::nullopt;
 }
 
-Result<void> runNoOpRemoval(GraphModule& module, const PassContext&) {
+Result<void> runRemoveNoopOps(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   Forwarding forwarding(graph);
   std::vector<NodeId> removed;
@@ -175,17 +175,17 @@ Result<void> runNoOpRemoval(GraphModule& module, const PassContext&) {
 }
 
 Pass named(const char* name, PassStage stage, const char* description) {
-  return {.name = name, .stage = stage, .description = description, .run = runNoOpRemoval};
+  return {.name = name, .stage = stage, .description = description, .run = runRemoveNoopOps};
 }
 
 }  // namespace
 
-Pass noOpRemovalPass() {
-  return named("no_op_removal", PassStage::PostGrad, "Skips calls that return their input unchanged.");
+Pass removeNoopOpsPass() {
+  return named("remove_noop_ops", PassStage::PostGrad, "Skips calls that return their input unchanged.");
 }
 
-Pass jointNoOpRemovalPass() {
-  return named("joint_no_op_removal", PassStage::Joint,
+Pass jointRemoveNoopOpsPass() {
+  return named("joint_remove_noop_ops", PassStage::Joint,
                "Skips calls that return their input unchanged, before other passes look at the graph.");
 }
 

@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 
 /// The gradient of a cross entropy begins so; as a comparison it fuses with what reads it (torch._inductor's
 /// scatter_upon_const_tensor). The index must have one place along `dim` and all of the other dimensions.
-Pass scatterToWherePass();
+Pass scatterUponConstTensorPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/uniform_folding.h"
+#include "engine/passes/joint/constant_fold_uniform_value.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -160,7 +160,7 @@ void makeFull(Graph& graph, NodeId id, const Tensor& one) {
   graph.replaceAllUsesWith(id, full);
 }
 
-Result<void> runUniformFolding(GraphModule& module, const PassContext&) {
+Result<void> runConstantFoldUniformValue(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const UniformValues values(graph);
   std::vector<NodeId> found;
@@ -177,11 +177,11 @@ Result<void> runUniformFolding(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass uniformFoldingPass() {
-  return {.name = "uniform_folding",
+Pass constantFoldUniformValuePass() {
+  return {.name = "constant_fold_uniform_value",
           .stage = PassStage::Joint,
           .description = "Makes tensors of one known number by aten.full.",
-          .run = runUniformFolding};
+          .run = runConstantFoldUniformValue};
 }
 
 }  // namespace kerf::inline passes

@@ -9,8 +9,8 @@ namespace kerf::inline passes {
 
 /// A call goes only if dtype, sizes, strides and device stay and every value does, bit for bit (-0.0 + 0 does not).
 /// Nothing that reads or aliases mutated memory goes, and no output becomes an input.
-Pass noOpRemovalPass();
+Pass removeNoopOpsPass();
 /// The same ahead of the joint passes (Inductor runs remove_noop_ops twice, too).
-Pass jointNoOpRemovalPass();
+Pass jointRemoveNoopOpsPass();
 
 }  // namespace kerf::inline passes

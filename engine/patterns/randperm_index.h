@@ -8,6 +8,6 @@
 namespace kerf::inline patterns {
 
 /// Joint stage.
-Pass randpermIndexingPass();
+Pass randpermIndexPass();
 
 }  // namespace kerf::inline patterns

@@ -11,6 +11,6 @@ namespace kerf::inline passes {
 /// div_softmax_pattern). The factor is a finite Python number other than 0, or a tensor that is one number along what is
 /// reduced; a negative one turns the maximum's sign. A conversion after the scaling is looked through. Off by default:
 /// values change in the last digits.
-Pass softmaxRescalingPass();
+Pass mulSoftmaxPatternPass();
 
 }  // namespace kerf::inline passes

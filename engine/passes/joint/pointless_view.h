@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 /// view of view, permute of permute, expand of expand; unsqueeze then squeeze of the same dimension. A chain is only
 /// shortened where the short one is a view too, with the same strides (torch._inductor's pointless_view,
 /// pointless_view_pair, pointless_permute_pair).
-Pass viewCleanupPass();
+Pass pointlessViewPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/single_batch_matmul.h"
+#include "engine/passes/joint/bmm_to_mm.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
@@ -27,7 +27,7 @@ Value written(CallWriter& call, std::span<const Value> inputs) {
   return call("aten.unsqueeze.default"_op, {call("aten.mm.default"_op, {a, b}), std::int64_t{0}});
 }
 
-Result<void> runSingleBatchMatmul(GraphModule& module, const PassContext& context) {
+Result<void> runBmmToMm(GraphModule& module, const PassContext& context) {
   const auto devices = context.options.value<std::string>("devices");
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -43,12 +43,12 @@ Result<void> runSingleBatchMatmul(GraphModule& module, const PassContext& contex
 
 }  // namespace
 
-Pass singleBatchMatmulPass() {
-  return {.name = "single_batch_matmul",
+Pass bmmToMmPass() {
+  return {.name = "bmm_to_mm",
           .stage = PassStage::Joint,
           .description = "Multiplies matrices where a batch has one.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."}},
-          .run = runSingleBatchMatmul};
+          .run = runBmmToMm};
 }
 
 }  // namespace kerf::inline passes

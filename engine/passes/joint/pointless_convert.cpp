@@ -1,4 +1,4 @@
-#include "engine/passes/joint/conversion_chains.h"
+#include "engine/passes/joint/pointless_convert.h"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ std::optional<NodeId> sourceBelow(const Graph& graph, const Node& node, bool dro
   return dropRounding && !narrower ? std::optional(*source) : std::nullopt;
 }
 
-Result<void> runConversionChains(GraphModule& module, const PassContext& context) {
+Result<void> runPointlessConvert(GraphModule& module, const PassContext& context) {
   Graph& graph = module.graph;
   const bool dropRounding = context.options.value<bool>("drop_rounding");
   std::optional<Forwarding> forwarding;
@@ -70,12 +70,12 @@ Result<void> runConversionChains(GraphModule& module, const PassContext& context
 
 }  // namespace
 
-Pass conversionChainsPass() {
-  return {.name = "conversion_chains",
+Pass pointlessConvertPass() {
+  return {.name = "pointless_convert",
           .stage = PassStage::Joint,
           .description = "Drops a dtype conversion between two others that lose nothing by it.",
           .options = {{"drop_rounding", false, "Also drop one that rounds, as Inductor does by default."}},
-          .run = runConversionChains};
+          .run = runPointlessConvert};
 }
 
 }  // namespace kerf::inline passes
