@@ -25,7 +25,7 @@ void addVerify(CommandLine& line) {
                "  kerf verify trace/dedicated_log_torch_trace_x.log\n"
                "  kerf verify trace.log --compile-id 0/0 --stage inductor_post_grad_graph\n"
                "  kerf verify torch_compile_debug/run_x --json\n"
-               "  kerf verify trace.log --own-passes --config reinplacing.enabled=true\n"
+               "  kerf verify trace.log --own-passes --config reinplace_inplaceable_ops.enabled=true\n"
                "  kerf verify trace.log#aot_forward_graph --against other.log#aot_forward_graph");
   auto request = std::make_shared<VerifyRequest>();
   command.add_option("CAPTURE", request->capture.text, "Log, debug folder, folder of graph transforms or store id")

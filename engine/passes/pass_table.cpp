@@ -17,21 +17,21 @@
 #include "engine/passes/joint/replace_random.h"
 #include "engine/passes/joint/scatter_upon_const_tensor.h"
 #include "engine/passes/post_grad/addmm_fusion.h"
-#include "engine/passes/post_grad/addmm_unfusing.h"
-#include "engine/passes/post_grad/assert_removal.h"
-#include "engine/passes/post_grad/auto_functionalized.h"
 #include "engine/passes/post_grad/collective_bucketing.h"
-#include "engine/passes/post_grad/constructor_moves.h"
-#include "engine/passes/post_grad/int8_weight_products.h"
-#include "engine/passes/post_grad/int_mm_scaling.h"
-#include "engine/passes/post_grad/locality_order.h"
+#include "engine/passes/post_grad/decompose_auto_functionalized.h"
+#include "engine/passes/post_grad/decompose_mm.h"
+#include "engine/passes/post_grad/fused_int_mm_mul.h"
+#include "engine/passes/post_grad/move_constructors_to_gpu.h"
+#include "engine/passes/post_grad/move_view_after_cat.h"
 #include "engine/passes/post_grad/online_softmax.h"
-#include "engine/passes/post_grad/partial_reductions.h"
-#include "engine/passes/post_grad/reinplacing.h"
+#include "engine/passes/post_grad/reinplace_inplaceable_ops.h"
+#include "engine/passes/post_grad/remove_assert_ops.h"
+#include "engine/passes/post_grad/reorder_for_locality.h"
+#include "engine/passes/post_grad/reuse_partial.h"
 #include "engine/passes/post_grad/slice_scatters.h"
-#include "engine/passes/post_grad/small_matmul.h"
 #include "engine/passes/post_grad/splitwithsizes_cat_replace.h"
-#include "engine/passes/post_grad/view_moves.h"
+#include "engine/passes/post_grad/unfuse_bias_add_to_pointwise.h"
+#include "engine/passes/post_grad/woq_int8.h"
 #include "engine/passes/pre_grad/fuse_conv_bn.h"
 #include "engine/passes/pre_grad/fuse_parallel_linear.h"
 #include "engine/passes/pre_grad/inline_module.h"
@@ -51,17 +51,9 @@ namespace kerf::inline passes {
 namespace {
 
 constexpr Pass (*preGradTable[])() = {
-    inlineModulePass,
-    normalizationPass,
-    removeIdentityPass,
-    fuseConvBnPass,
-    mergeSplitsPass,
-    splitCatPass,
-    unbindStackPass,
-    linearPermuteFusionPass,
-    matmulPermuteFusionPass,
-    fuseParallelLinearPass,
-    shapePropPass,
+    inlineModulePass,        normalizationPass,      removeIdentityPass, fuseConvBnPass,
+    mergeSplitsPass,         splitCatPass,           unbindStackPass,    linearPermuteFusionPass,
+    matmulPermuteFusionPass, fuseParallelLinearPass, shapePropPass,
 };
 
 constexpr Pass (*table[])() = {
@@ -82,23 +74,23 @@ constexpr Pass (*table[])() = {
     removeNoopOpsPass,
     constantFoldingPass,
     csePass,
-    assertRemovalPass,
-    smallMatmulPass,
-    int8WeightProductsPass,
-    intMmScalingPass,
+    removeAssertOpsPass,
+    decomposeMmPass,
+    woqInt8Pass,
+    fusedIntMmMulPass,
     onlineSoftmaxPass,
     splitwithsizesCatReplacePass,
     sliceScattersPass,
-    addmmUnfusingPass,
+    unfuseBiasAddToPointwisePass,
     addmmFusionPass,
-    partialReductionsPass,
-    viewMovesPass,
+    reusePartialPass,
+    moveViewAfterCatPass,
     dcePass,
-    localityOrderPass,
+    reorderForLocalityPass,
     postGradSortPass,
-    constructorMovesPass,
-    reinplacingPass,
-    autoFunctionalizedPass,
+    moveConstructorsToGpuPass,
+    reinplaceInplaceableOpsPass,
+    decomposeAutoFunctionalizedPass,
     collectiveBucketingPass,
 };
 

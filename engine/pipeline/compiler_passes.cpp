@@ -22,7 +22,7 @@ constexpr MatchingPass matchingPasses[] = {{userPatternsPass, "pointless_view"},
                                            {randpermIndexPass, "pointless_view"},
                                            {fuseAttentionPass, "pointless_view"},
                                            {recompositionPass, "pointless_view"},
-                                           {addmmActivationPass, "partial_reductions"}};
+                                           {addmmActivationPass, "reuse_partial"}};
 
 struct HookPoint {
   PassStage stage;

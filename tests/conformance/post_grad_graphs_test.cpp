@@ -46,7 +46,7 @@ std::vector<Pass> passesOf(PassStage stage) {
     if (pass.stage != stage) config.disabled.push_back(pass.name);
   if (stage == PassStage::PostGrad) {
     config.disabled.push_back("constant_folding");
-    config.patches.push_back(*parsePassPatch("reinplacing.enabled=true"));
+    config.patches.push_back(*parsePassPatch("reinplace_inplaceable_ops.enabled=true"));
   }
   return *selectPasses(config);
 }

@@ -110,7 +110,10 @@ const Recorded recorded[] = {
     {"convnext_seed", {"normalization_pass", "remove_identity"}, 728, 692},
     {"efficientnet_b0", {"normalization_pass", "remove_identity", "fuse_conv_bn"}, 562, 552},
     {"gpt2", {"normalization_pass", "remove_identity"}, 680, 653},
-    {"llama_8l", {"normalization_pass", "remove_identity", "matmul_permute_fusion", "fuse_parallel_linear_pass"}, 566, 511},
+    {"llama_8l",
+     {"normalization_pass", "remove_identity", "matmul_permute_fusion", "fuse_parallel_linear_pass"},
+     566,
+     511},
     {"mobilenet_v3_small", {"normalization_pass", "remove_identity", "fuse_conv_bn"}, 369, 368},
     {"vit_b_16", {"normalization_pass", "remove_identity"}, 332, 295},
 };

@@ -120,8 +120,8 @@ inline double difference(const ValueList& before, const ValueList& after) {
   return worst;
 }
 
-/// The module after one pass, whose options are set by `settings` ("view_moves.enabled=true"); lint and values, within
-/// `tolerance`, are checked.
+/// The module after one pass, whose options are set by `settings` ("reorder_for_locality.enabled=true"); lint and
+/// values, within `tolerance`, are checked.
 inline GraphModule afterPass(const PassGraph& graph, const std::string& pass,
                              const std::vector<std::string>& settings = {}, double tolerance = 0,
                              std::int64_t limit = 5) {

@@ -204,10 +204,12 @@ PassGraph scaledScores(const char* op, double factor, std::int64_t dim) {
 TEST(MulSoftmaxPattern, ScalesAfterwardsAndMindsTheSign) {
   const std::vector<std::string> on{"mul_softmax_pattern.enabled=true"};
   for (const double factor : {0.3, -0.7}) {
-    EXPECT_EQ(calls(afterPass(scaledScores("aten.mul.Tensor", factor, -1), "mul_softmax_pattern", on, 1e-6).graph).back(),
-              "aten.mul.Tensor");
-    EXPECT_EQ(calls(afterPass(scaledScores("aten.div.Tensor", factor, 0), "mul_softmax_pattern", on, 1e-6).graph).back(),
-              "aten.div.Tensor");
+    EXPECT_EQ(
+        calls(afterPass(scaledScores("aten.mul.Tensor", factor, -1), "mul_softmax_pattern", on, 1e-6).graph).back(),
+        "aten.mul.Tensor");
+    EXPECT_EQ(
+        calls(afterPass(scaledScores("aten.div.Tensor", factor, 0), "mul_softmax_pattern", on, 1e-6).graph).back(),
+        "aten.div.Tensor");
   }
 }
 
@@ -256,8 +258,7 @@ TEST(PadMm, PadsWhatTensorCoresDoNotTakeWhole) {
   const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
   const NodeId c = g.input("c", {2, 8, 5}), d = g.input("d", {2, 5, 4});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.bmm.default", {c, d})});
-  const GraphModule after =
-      afterPass(g, "pad_mm", {"pad_mm.devices=all", "pad_mm.min_intensity=1.0"}, 1e-6);
+  const GraphModule after = afterPass(g, "pad_mm", {"pad_mm.devices=all", "pad_mm.min_intensity=1.0"}, 1e-6);
   EXPECT_EQ(calls(after.graph),
             (Calls{"aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default",
                    "aten.slice.Tensor", "aten.slice.Tensor", "aten.clone.default", "aten.constant_pad_nd.default",

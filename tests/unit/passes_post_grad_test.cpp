@@ -8,7 +8,7 @@ namespace {
 using namespace kerf::testing;
 using Calls = std::vector<std::string>;
 
-TEST(AssertRemoval, DropsWhatIsKnownAndKeepsWhatIsNot) {
+TEST(RemoveAssertOps, DropsWhatIsKnownAndKeepsWhatIsNot) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 3});
   const NodeId y = g.call("aten.exp.default", {x});
@@ -19,7 +19,7 @@ TEST(AssertRemoval, DropsWhatIsKnownAndKeepsWhatIsNot) {
   g.finish({y});
   const InsertionScope scope(g.module.graph, InsertionScope::Where::Before, g.module.graph.outputNode());
   claim(DType::Float16);
-  PassConfig config{.only = std::vector<std::string>{"assert_removal"}};
+  PassConfig config{.only = std::vector<std::string>{"remove_assert_ops"}};
   const auto after = PassManager(*selectPasses(config)).run(g.module);
   ASSERT_TRUE(after) << after.error().text();
   EXPECT_EQ(calls(after->graph), (Calls{"aten.exp.default", "aten._assert_tensor_metadata.default"}));
@@ -172,32 +172,32 @@ TEST(CollectiveBucketing, AsksHooksAndDoesNothingByItself) {
   EXPECT_EQ(after->revision(), g.module.revision());
 }
 
-TEST(PartialReductions, ReduceWhatWasReduced) {
-  const std::vector<std::string> small{"partial_reductions.min_elements=8"};
+TEST(ReusePartial, ReducesWhatWasReduced) {
+  const std::vector<std::string> small{"reuse_partial.min_elements=8"};
   PassGraph g;
   const NodeId x = g.input("x", {4, 6});
   const NodeId rows = g.call("aten.amax.default", {x, numbers({1})});
   const NodeId most = g.call("aten.max.default", {x});
   const NodeId least = g.call("aten.min.default", {x});
   g.finish({rows, most, least});
-  EXPECT_EQ(calls(afterPass(g, "partial_reductions").graph), calls(g.module.graph));
-  const GraphModule after = afterPass(g, "partial_reductions", small);
+  EXPECT_EQ(calls(afterPass(g, "reuse_partial").graph), calls(g.module.graph));
+  const GraphModule after = afterPass(g, "reuse_partial", small);
   const auto nodes = after.graph.order();
   EXPECT_EQ(after.graph.node(nodes[2]).args()[0], Argument(rows));
   EXPECT_EQ(after.graph.node(nodes[3]).args()[0], Argument(x));
 }
 
-TEST(PartialReductions, KeepOtherValuesOtherExtremaAndNoReduction) {
-  const std::vector<std::string> small{"partial_reductions.min_elements=8"};
+TEST(ReusePartial, KeepsOtherValuesOtherExtremaAndNoReduction) {
+  const std::vector<std::string> small{"reuse_partial.min_elements=8"};
   PassGraph g;
   const NodeId x = g.input("x", {4, 6}), y = g.input("y", {4, 6});
   const NodeId least = g.call("aten.amin.default", {x, numbers({1})});
   g.finish({least, g.call("aten.max.default", {x}), g.call("aten.min.default", {y})});
-  EXPECT_EQ(afterPass(g, "partial_reductions", small).revision(), g.module.revision());
+  EXPECT_EQ(afterPass(g, "reuse_partial", small).revision(), g.module.revision());
 }
 
-TEST(ViewMoves, KeepsViewsThatOthersReadAndOtherDimensions) {
-  const std::vector<std::string> on{"view_moves.enabled=true"};
+TEST(MoveViewAfterCat, KeepsViewsThatOthersReadAndOtherDimensions) {
+  const std::vector<std::string> on{"move_view_after_cat_aten_pass.enabled=true"};
   for (const bool read : {false, true}) {
     PassGraph g;
     const NodeId a = g.input("a", {2, 6}), b = g.input("b", {2, 6});
@@ -206,12 +206,14 @@ TEST(ViewMoves, KeepsViewsThatOthersReadAndOtherDimensions) {
     ArgumentList outputs{g.call("aten.cat.default", {Argument::list({left, right}), read ? 0 : 1})};
     if (read) outputs.emplace_back(g.call("aten.relu.default", {left}));
     g.finish(std::move(outputs));
-    EXPECT_EQ(std::ranges::count(calls(afterPass(g, "view_moves", on).graph), "aten.view.default"), 2) << read;
+    EXPECT_EQ(std::ranges::count(calls(afterPass(g, "move_view_after_cat_aten_pass", on).graph), "aten.view.default"),
+              2)
+        << read;
   }
 }
 
-TEST(ViewMoves, ViewsWhatWasPutTogether) {
-  const std::vector<std::string> on{"view_moves.enabled=true"};
+TEST(MoveViewAfterCat, ViewsWhatWasPutTogether) {
+  const std::vector<std::string> on{"move_view_after_cat_aten_pass.enabled=true"};
   PassGraph g;
   const NodeId a = g.input("a", {2, 6}), b = g.input("b", {4, 6}), c = g.input("c", {4, 3});
   const auto viewed = [&](NodeId id, std::int64_t rows, std::int64_t columns) {
@@ -220,26 +222,26 @@ TEST(ViewMoves, ViewsWhatWasPutTogether) {
   const NodeId cat = g.call("aten.cat.default", {Argument::list({viewed(a, 2, 3), viewed(b, 4, 3)})});
   const NodeId uneven = g.call("aten.cat.default", {Argument::list({viewed(a, 2, 3), viewed(c, 2, 3)})});
   g.finish({cat, uneven});
-  EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "move_view_after_cat_aten_pass").graph), calls(g.module.graph));
   EXPECT_EQ(
-      calls(afterPass(g, "view_moves", on).graph),
+      calls(afterPass(g, "move_view_after_cat_aten_pass", on).graph),
       (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default", "aten.cat.default"}));
 }
 
-TEST(ViewMoves, MovesAViewAboveCallsWhereAnotherViewIs) {
-  const std::vector<std::string> on{"view_moves.above=true"};
+TEST(MoveViewAfterCat, MovesAViewAboveCallsWhereAnotherViewIs) {
+  const std::vector<std::string> on{"move_view_after_cat_aten_pass.above=true"};
   PassGraph g;
   const NodeId x = g.input("x", {2, 3});
   const NodeId flat = g.call("aten.view.default", {x, numbers({6})});
   const NodeId scaled = g.call("aten.mul.Tensor", {g.call("aten.relu.default", {flat}), 0.5});
   g.finish({g.call("aten.view.default", {scaled, numbers({3, 2})})});
-  EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
-  EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph),
+  EXPECT_EQ(calls(afterPass(g, "move_view_after_cat_aten_pass").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "move_view_after_cat_aten_pass", on).graph),
             (Calls{"aten.view.default", "aten.relu.default", "aten.mul.Tensor"}));
 }
 
-TEST(ViewMoves, KeepsAViewBelowCallsThatOthersReadOrThatReadMore) {
-  const std::vector<std::string> on{"view_moves.above=true"};
+TEST(MoveViewAfterCat, KeepsAViewBelowCallsThatOthersReadOrThatReadMore) {
+  const std::vector<std::string> on{"move_view_after_cat_aten_pass.above=true"};
   for (const std::string near : {"read", "two", "no view", "reduced", "strided"}) {
     PassGraph g;
     const NodeId x = g.input("x", {2, 3}), y = g.input("y", {6});
@@ -254,12 +256,12 @@ TEST(ViewMoves, KeepsAViewBelowCallsThatOthersReadOrThatReadMore) {
     ArgumentList outputs{g.call("aten.view.default", {kept, numbers({6, 1})})};
     if (near == "read") outputs.emplace_back(g.call("aten.neg.default", {call}));
     g.finish(std::move(outputs));
-    EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph), calls(g.module.graph)) << near;
+    EXPECT_EQ(calls(afterPass(g, "move_view_after_cat_aten_pass", on).graph), calls(g.module.graph)) << near;
   }
 }
 
-TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
-  const std::vector<std::string> on{"locality_order.enabled=true"};
+TEST(ReorderForLocality, ComputesBeforeTheFirstUseAndKeepsWrites) {
+  const std::vector<std::string> on{"reorder_for_locality.enabled=true"};
   PassGraph g;
   const NodeId x = g.input("x", {3}), y = g.input("y", {3});
   const NodeId early = g.call("aten.exp.default", {x});
@@ -267,13 +269,13 @@ TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
   g.call("aten.add_.Tensor", {y, 1});
   const NodeId late = g.call("aten.relu.default", {x});
   g.finish({g.call("aten.mul.Tensor", {early, late}), read});
-  EXPECT_EQ(calls(afterPass(g, "locality_order").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "reorder_for_locality").graph), calls(g.module.graph));
   EXPECT_EQ(
-      calls(afterPass(g, "locality_order", on).graph),
+      calls(afterPass(g, "reorder_for_locality", on).graph),
       (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default", "aten.mul.Tensor"}));
 }
 
-TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {
+TEST(MoveConstructorsToGpu, MakesIndicesWhereTheyAreUsed) {
   for (const bool returned : {false, true}) {
     PassGraph g;
     const NodeId x = g.input("x", {4}, DType::Float32, "cuda");
@@ -288,28 +290,28 @@ TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {
     ValueMeta meta = g.module.graph.node(picked).meta().value;
     std::get<TensorMeta>(meta.value).device.type = "cuda";
     g.module.graph.setValueMeta(picked, meta);
-    const GraphModule after = afterPass(g, "constructor_moves");
+    const GraphModule after = afterPass(g, "move_constructors_to_gpu");
     const auto* device = after.graph.node(iota).kwargs()[3].second.as<Device>();
     ASSERT_NE(device, nullptr);
     EXPECT_EQ(device->type, returned ? "cpu" : "cuda");
   }
 }
 
-TEST(AutoFunctionalized, KeepsCallsOfOpsThatItDoesNotKnow) {
+TEST(DecomposeAutoFunctionalized, KeepsCallsOfOpsThatItDoesNotKnow) {
   PassGraph g;
   const NodeId x = g.input("x", {4});
   const NodeId base = g.call("aten.exp.default", {x});
   const NodeId wrapped =
       g.call("higher_order.auto_functionalized", {PythonName{"torch.ops.mine.scale_.default"}}, {{"self", base}});
   g.module.graph.output(Argument::tuple({g.item(wrapped, 1)}));
-  PassConfig config{.only = std::vector<std::string>{"auto_functionalized"}};
-  config.patches.push_back(*parsePassPatch("auto_functionalized.enabled=true"));
+  PassConfig config{.only = std::vector<std::string>{"decompose_auto_functionalized"}};
+  config.patches.push_back(*parsePassPatch("decompose_auto_functionalized.enabled=true"));
   const auto after = PassManager(*selectPasses(config)).run(g.module);
   ASSERT_TRUE(after) << after.error().text();
   EXPECT_EQ(after->revision(), g.module.revision());
 }
 
-TEST(AutoFunctionalized, CallsTheOpThatWrites) {
+TEST(DecomposeAutoFunctionalized, CallsTheOpThatWrites) {
   for (const bool later : {false, true}) {
     PassGraph g;
     const NodeId x = g.input("x", {4}), y = g.input("y", {4});
@@ -320,8 +322,9 @@ TEST(AutoFunctionalized, CallsTheOpThatWrites) {
     ArgumentList outputs{g.call("aten.neg.default", {written})};
     if (later) outputs.emplace_back(g.call("aten.relu.default", {base}));
     g.finish(std::move(outputs));
-    EXPECT_EQ(calls(afterPass(g, "auto_functionalized").graph), calls(g.module.graph));
-    const auto names = calls(afterPass(g, "auto_functionalized", {"auto_functionalized.enabled=true"}).graph);
+    EXPECT_EQ(calls(afterPass(g, "decompose_auto_functionalized").graph), calls(g.module.graph));
+    const auto names =
+        calls(afterPass(g, "decompose_auto_functionalized", {"decompose_auto_functionalized.enabled=true"}).graph);
     EXPECT_EQ(std::ranges::count(names, "aten.clone.default"), later ? 1 : 0);
     EXPECT_EQ(std::ranges::count(names, "aten.add_.Tensor"), 1);
   }

@@ -212,8 +212,7 @@ TEST(FuseConvBn, KeepsTrainingSharedLayersAndOtherFeatures) {
         n = torch.nn.functional.batch_norm(c, m, var, None, None, True)
         return (n,)
 )");
-  EXPECT_EQ(afterPasses(trained, {"fuse_conv_bn"}, {"fuse_conv_bn.inputs=true"}).revision(),
-            trained.revision());
+  EXPECT_EQ(afterPasses(trained, {"fuse_conv_bn"}, {"fuse_conv_bn.inputs=true"}).revision(), trained.revision());
 }
 
 TEST(MergeSplits, SplitsAtOnceAndTakesTheOnlyPiece) {
@@ -406,7 +405,8 @@ constexpr const char* siblingInputs =
 
 TEST(FuseParallelLinear, PutsLayersOfOneInputTogether) {
   const GraphModule module = torchLevel(siblingInputs, siblings);
-  const GraphModule after = afterPasses(module, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}, 1e-6);
+  const GraphModule after =
+      afterPasses(module, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}, 1e-6);
   const Calls calls = targets(after.graph);
   EXPECT_EQ(std::ranges::count(calls, "torch.nn.functional.linear") + std::ranges::count(calls, "torch._C._nn.linear"),
             2);  // those with a bias, and the one without
@@ -422,7 +422,8 @@ TEST(FuseParallelLinear, IsOffByDefaultAndKeepsLayersWhoseWeightsAreComputed) {
         b = torch._C._nn.linear(x, v)
         return (a, b)
 )");
-  EXPECT_EQ(afterPasses(chained, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}).revision(), chained.revision());
+  EXPECT_EQ(afterPasses(chained, {"fuse_parallel_linear_pass"}, {"fuse_parallel_linear_pass.enabled=true"}).revision(),
+            chained.revision());
 }
 
 GraphModule blockCaller() {

@@ -53,17 +53,18 @@ PassGraph biased(const char* reader, double beta = 1) {
   return g;
 }
 
-TEST(AddmmUnfusing, AddsTheBiasWithPointwiseReaders) {
-  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", {}, 1e-6).graph),
+TEST(UnfuseBiasAddToPointwise, AddsTheBiasWithPointwiseReaders) {
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "unfuse_bias_add_to_pointwise", {}, 1e-6).graph),
             (Calls{"aten.mm.default", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
-  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.5), "addmm_unfusing", {}, 1e-6).graph),
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.5), "unfuse_bias_add_to_pointwise", {}, 1e-6).graph),
             (Calls{"aten.mm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
 }
 
-TEST(AddmmUnfusing, KeepsItForReductionsAndOtherDevices) {
-  EXPECT_EQ(calls(afterPass(biased("aten.sum.default"), "addmm_unfusing").graph).front(), "aten.addmm.default");
-  const std::vector<std::string> elsewhere{"addmm_unfusing.devices=xpu"};
-  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", elsewhere).graph).front(),
+TEST(UnfuseBiasAddToPointwise, KeepsItForReductionsAndOtherDevices) {
+  EXPECT_EQ(calls(afterPass(biased("aten.sum.default"), "unfuse_bias_add_to_pointwise").graph).front(),
+            "aten.addmm.default");
+  const std::vector<std::string> elsewhere{"unfuse_bias_add_to_pointwise.devices=xpu"};
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "unfuse_bias_add_to_pointwise", elsewhere).graph).front(),
             "aten.addmm.default");
 }
 
@@ -75,30 +76,31 @@ PassGraph biasedBatch(const char* reader, double beta) {
   return g;
 }
 
-TEST(AddmmUnfusing, TakesABatchOfProductsApartToo) {
-  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 1), "addmm_unfusing", {}, 1e-6).graph),
+TEST(UnfuseBiasAddToPointwise, TakesABatchOfProductsApartToo) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 1), "unfuse_bias_add_to_pointwise", {}, 1e-6).graph),
             (Calls{"aten.bmm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.gelu.default"}));
-  EXPECT_EQ(calls(afterPass(biasedBatch("aten.sum.default", 1), "addmm_unfusing").graph).front(),
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.sum.default", 1), "unfuse_bias_add_to_pointwise").graph).front(),
             "aten.baddbmm.default");
 }
 
 /// The bias is not read then: what it holds does not matter, NaN too.
-TEST(AddmmUnfusing, KeepsABiasOfNoWeight) {
-  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 0), "addmm_unfusing").graph).front(),
+TEST(UnfuseBiasAddToPointwise, KeepsABiasOfNoWeight) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 0), "unfuse_bias_add_to_pointwise").graph).front(),
             "aten.baddbmm.default");
-  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.0), "addmm_unfusing").graph).front(), "aten.addmm.default");
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.0), "unfuse_bias_add_to_pointwise").graph).front(),
+            "aten.addmm.default");
 }
 
-TEST(SmallMatmul, MultipliesAndSums) {
-  const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8",
-                                    "small_matmul.max_columns=5"};
+TEST(DecomposeMm, MultipliesAndSums) {
+  const std::vector<std::string> on{"decompose_mm_pass.enabled=true", "decompose_mm_pass.min_rows=8",
+                                    "decompose_mm_pass.max_columns=5"};
   PassGraph g;
   const NodeId c = g.input("c", {4}), a = g.input("a", {9, 3}), b = g.input("b", {3, 4}), d = g.input("d", {7, 3});
   const NodeId batch = g.input("batch", {8, 2, 3}), other = g.input("other", {8, 3, 4});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.addmm.default", {c, a, b}),
             g.call("aten.bmm.default", {batch, other}), g.call("aten.mm.default", {d, b})});
-  EXPECT_EQ(calls(afterPass(g, "small_matmul").graph), calls(g.module.graph));
-  const auto names = calls(afterPass(g, "small_matmul", on, 1e-6).graph);
+  EXPECT_EQ(calls(afterPass(g, "decompose_mm_pass").graph), calls(g.module.graph));
+  const auto names = calls(afterPass(g, "decompose_mm_pass", on, 1e-6).graph);
   EXPECT_EQ(std::ranges::count(names, "aten.sum.dim_IntList"), 3);
   EXPECT_EQ(std::ranges::count(names, "aten.mm.default"), 1);  // of seven rows
 }
@@ -115,21 +117,21 @@ PassGraph weightProduct(Argument turn, std::int64_t scales) {
   return g;
 }
 
-TEST(Int8WeightProducts, TakesWeightsAndScalesInOneCall) {
+TEST(WoqInt8, TakesWeightsAndScalesInOneCall) {
   const PassGraph g = weightProduct(Argument::list({1, 0}), 5);
-  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {"int8_weight_products.enabled=true"}, 1e-6).graph),
+  EXPECT_EQ(calls(afterPass(g, "woq_int8", {"woq_int8.enabled=true"}, 1e-6).graph),
             (std::vector<std::string>{"prims.convert_element_type.default", "aten._weight_int8pack_mm.default"}));
 }
 
-TEST(Int8WeightProducts, TakesProductsWithoutScalesWhereAsked) {
+TEST(WoqInt8, TakesProductsWithoutScalesWhereAsked) {
   PassGraph g;
   const NodeId x = g.input("x", {3, 4}), w = g.input("w", {5, 4}, DType::Int8), n = g.input("n", {4, 5}, DType::Int8);
   const auto wide = [&](NodeId id) { return g.call("prims.convert_element_type.default", {id, DType::Float32}); };
   const NodeId turned = g.call("aten.permute.default", {wide(w), numbers({1, 0})});
   g.finish({g.call("aten.mm.default", {x, turned}), g.call("aten.mm.default", {x, wide(n)})});
-  const std::string on = "int8_weight_products.enabled=true";
-  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {on}).graph), calls(g.module.graph));
-  const auto after = afterPass(g, "int8_weight_products", {on, "int8_weight_products.unscaled=true"}, 1e-6);
+  const std::string on = "woq_int8.enabled=true";
+  EXPECT_EQ(calls(afterPass(g, "woq_int8", {on}).graph), calls(g.module.graph));
+  const auto after = afterPass(g, "woq_int8", {on, "woq_int8.unscaled=true"}, 1e-6);
   EXPECT_EQ(calls(after.graph), (Calls{"aten.full.default", "aten._weight_int8pack_mm.default",
                                        "prims.convert_element_type.default", "aten.mm.default"}));
 }
@@ -143,31 +145,31 @@ NodeId intSums(PassGraph& g, bool turned, bool computed = false) {
   return g.call("prims.convert_element_type.default", {g.call("aten._int_mm.default", {x, w}), DType::Float32});
 }
 
-const std::vector<std::string> intMmScaling{"int_mm_scaling.enabled=true"};
+const std::vector<std::string> fusedIntMmMul{"fused_int_mm_mul.enabled=true"};
 
-TEST(IntMmScaling, TakesANumberIntoTheProduct) {
+TEST(FusedIntMmMul, TakesANumberIntoTheProduct) {
   PassGraph g;
   g.finish({g.call("aten.mul.Tensor", {intSums(g, false), 0.01})});
-  const GraphModule after = afterPass(g, "int_mm_scaling", intMmScaling, 1e-6);
+  const GraphModule after = afterPass(g, "fused_int_mm_mul", fusedIntMmMul, 1e-6);
   EXPECT_EQ(calls(after.graph), (Calls{"aten.permute.default", "onednn.qlinear_prepack.default", "aten.full.default",
                                        "aten.full.default", "onednn.qlinear_pointwise.default"}));
-  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "fused_int_mm_mul").graph), calls(g.module.graph));
 }
 
-TEST(IntMmScaling, TakesScalesOfColumnsAndLeavesThoseOfRowsBehindIt) {
+TEST(FusedIntMmMul, TakesScalesOfColumnsAndLeavesThoseOfRowsBehindIt) {
   PassGraph g;
   const NodeId rows = g.input("rows", {3, 1}), columns = g.input("columns", {1, 5});
   const NodeId sums = intSums(g, true);
   g.finish({g.call("aten.mul.Tensor", {columns, g.call("aten.mul.Tensor", {sums, rows})})});
-  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling", intMmScaling, 1e-6).graph),
+  EXPECT_EQ(calls(afterPass(g, "fused_int_mm_mul", fusedIntMmMul, 1e-6).graph),
             (Calls{"onednn.qlinear_prepack.default", "aten.view.default", "aten.full.default",
                    "onednn.qlinear_pointwise.default", "aten.mul.Tensor"}));
 }
 
-TEST(IntMmScaling, KeepsSumsThatOthersReadComputedWeightsAndScalesOfRows) {
+TEST(FusedIntMmMul, KeepsSumsThatOthersReadComputedWeightsAndScalesOfRows) {
   const auto isKept = [](PassGraph& g, ArgumentList outputs) {
     g.finish(std::move(outputs));
-    return calls(afterPass(g, "int_mm_scaling", intMmScaling).graph) == calls(g.module.graph);
+    return calls(afterPass(g, "fused_int_mm_mul", fusedIntMmMul).graph) == calls(g.module.graph);
   };
   PassGraph read, computed, rows;
   const NodeId sums = intSums(read, false);
@@ -177,10 +179,10 @@ TEST(IntMmScaling, KeepsSumsThatOthersReadComputedWeightsAndScalesOfRows) {
   EXPECT_TRUE(isKept(rows, {rows.call("aten.mul.Tensor", {intSums(rows, false), scales})}));
 }
 
-TEST(Int8WeightProducts, KeepsOneScaleForAllAndIsOffByDefault) {
+TEST(WoqInt8, KeepsOneScaleForAllAndIsOffByDefault) {
   const PassGraph one = weightProduct(Argument::list({1, 0}), 1);
-  EXPECT_EQ(calls(afterPass(one, "int8_weight_products", {"int8_weight_products.enabled=true"}).graph).size(), 5u);
-  EXPECT_EQ(calls(afterPass(weightProduct(Argument::list({1, 0}), 5), "int8_weight_products").graph).size(), 5u);
+  EXPECT_EQ(calls(afterPass(one, "woq_int8", {"woq_int8.enabled=true"}).graph).size(), 5u);
+  EXPECT_EQ(calls(afterPass(weightProduct(Argument::list({1, 0}), 5), "woq_int8").graph).size(), 5u);
 }
 }  // namespace
 }  // namespace kerf

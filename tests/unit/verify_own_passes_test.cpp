@@ -53,7 +53,7 @@ TEST_P(OwnPassesOf, GiveTheRecordedValues) {
   const fs::path log = varietyLog(GetParam());
   if (log.empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety" / GetParam());
   PassConfig config;
-  config.patches.push_back(*parsePassPatch("reinplacing.enabled=true"));
+  config.patches.push_back(*parsePassPatch("reinplace_inplaceable_ops.enabled=true"));
   const auto all = besideRecorded(log, *selectPasses(config, compilerPasses()));
   std::size_t compared = 0;
   for (const auto& [passes, verdict] : all) {

@@ -13,9 +13,9 @@ namespace kerf::inline passes {
 namespace {
 
 struct ScaledMaximum {
-  NodeId node;               ///< the subtraction
-  NodeId scaled, maximum;    ///< what it subtracts, and from what
-  NodeId source;             ///< before scaling
+  NodeId node;             ///< the subtraction
+  NodeId scaled, maximum;  ///< what it subtracts, and from what
+  NodeId source;           ///< before scaling
   double factor = 1;
   std::optional<NodeId> by;  ///< the factor where it is a tensor, one number for each row that is reduced
   bool divides = false;
@@ -83,7 +83,9 @@ std::optional<ScaledMaximum> scaledMaximum(const Graph& graph, NodeId id) {
 class Writing {
  public:
   Writing(CallWriter& call, const ScaledMaximum& found)
-      : m_call(call), m_found(found), m_dims(found.dims.begin(), found.dims.end()),
+      : m_call(call),
+        m_found(found),
+        m_dims(found.dims.begin(), found.dims.end()),
         m_scale(found.divides ? "aten.div.Tensor"_op : "aten.mul.Tensor"_op) {}
 
   Value byNumber(const Value& source) {
@@ -135,13 +137,13 @@ Result<void> runMulSoftmaxPattern(GraphModule& module, const PassContext& contex
     if (found->by && aliases.mutated(*found->by)) continue;
     std::vector<NodeId> inputs{found->source};
     if (found->by) inputs.push_back(*found->by);
-    KERF_CHECK(replacement.replace(
-        id, inputs,
-        [&](CallWriter& call, std::span<const Value> values) {
-          Writing writing(call, *found);
-          return found->by ? writing.byTensor(values[0], values[1]) : writing.byNumber(values[0]);
-        },
-        {found->scaled, found->maximum}));
+    KERF_CHECK(replacement.replace(id, inputs,
+                                   [&](CallWriter& call, std::span<const Value> values) {
+                                     Writing writing(call, *found);
+                                     return found->by ? writing.byTensor(values[0], values[1])
+                                                      : writing.byNumber(values[0]);
+                                   },
+                                   {found->scaled, found->maximum}));
   }
   replacement.finish();
   return {};

@@ -56,8 +56,7 @@ Value written(CallWriter& call, const UniformScatter& scatter, const Value& inde
                                 {"device", scatter.meta.device},
                                 {"requires_grad", false}});
   const Value here = call("aten.view.default"_op, {positions, std::move(places)});
-  const Value wanted =
-      call("aten.expand.default"_op, {index, ValueList(scatter.sizes.begin(), scatter.sizes.end())});
+  const Value wanted = call("aten.expand.default"_op, {index, ValueList(scatter.sizes.begin(), scatter.sizes.end())});
   const Value hits = call("aten.eq.Tensor"_op, {wanted, here});
   const Value number = filled(call, scatter.number, scatter.meta);
   return call("aten.where.self"_op, {hits, number, filled(call, scatter.background, scatter.meta)});

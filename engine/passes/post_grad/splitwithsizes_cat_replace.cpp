@@ -129,8 +129,8 @@ Result<bool> joinCats(GraphModule& module, CallReplacement& replacement, NodeId 
 
 Result<void> runSplitwithsizesCatReplace(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
-  const bool hasCats = std::ranges::any_of(
-      graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.cat.default"_op); });
+  const bool hasCats =
+      std::ranges::any_of(graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.cat.default"_op); });
   if (!hasCats) return {};
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   const StandIn instead = [&](NodeId id, const Forwarding& all) { return standIn(graph, graph.node(id), all); };
@@ -138,8 +138,7 @@ Result<void> runSplitwithsizesCatReplace(GraphModule& module, const PassContext&
   CallReplacement replacement(module);
   const AliasGroups aliases(graph);
   for (const NodeId id : order)
-    if (graph.contains(id) && !aliases.touchesMutation(graph.node(id)))
-      KERF_CHECK(joinCats(module, replacement, id));
+    if (graph.contains(id) && !aliases.touchesMutation(graph.node(id))) KERF_CHECK(joinCats(module, replacement, id));
   replacement.finish();
   return {};
 }

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/int8_weight_products.h"
+#include "engine/passes/post_grad/woq_int8.h"
 
 #include "engine/ops/core/op_call.h"
 #include "engine/passes/call_arguments.h"
@@ -80,7 +80,7 @@ Value write(const Product& product, CallWriter& call, std::span<const Value> inp
   return call("aten._weight_int8pack_mm.default"_op, {inputs[0], inputs[1], scales});
 }
 
-Result<void> runInt8WeightProducts(GraphModule& module, const PassContext& context) {
+Result<void> runWoqInt8(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
@@ -107,13 +107,13 @@ Result<void> runInt8WeightProducts(GraphModule& module, const PassContext& conte
 
 }  // namespace
 
-Pass int8WeightProductsPass() {
-  return {.name = "int8_weight_products",
+Pass woqInt8Pass() {
+  return {.name = "woq_int8",
           .stage = PassStage::PostGrad,
           .description = "Multiplies with int8 weights and their scales in one call.",
           .options = {{"enabled", false, "Whether it runs."},
                       {"unscaled", false, "Also products that nothing scales (torch._inductor's mixed_mm)."}},
-          .run = runInt8WeightProducts};
+          .run = runWoqInt8};
 }
 
 }  // namespace kerf::inline passes

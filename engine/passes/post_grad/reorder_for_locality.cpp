@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/locality_order.h"
+#include "engine/passes/post_grad/reorder_for_locality.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ bool mayMove(const AliasGroups& aliases, const Node& node) {
   return isPureCall(node) && !node.isCall("operator.getitem"_op) && !aliases.touchesMutation(node);
 }
 
-Result<void> runLocalityOrder(GraphModule& module, const PassContext& context) {
+Result<void> runReorderForLocality(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   Graph& graph = module.graph;
   const AliasGroups aliases(graph);
@@ -32,12 +32,12 @@ Result<void> runLocalityOrder(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass localityOrderPass() {
-  return {.name = "locality_order",
+Pass reorderForLocalityPass() {
+  return {.name = "reorder_for_locality",
           .stage = PassStage::PostGrad,
           .description = "Computes values right before their first use.",
           .options = {{"enabled", false, "Whether it runs."}},
-          .run = runLocalityOrder};
+          .run = runReorderForLocality};
 }
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/addmm_unfusing.h"
+#include "engine/passes/post_grad/unfuse_bias_add_to_pointwise.h"
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ bool isUnfused(const Graph& graph, const Node& node, const BiasedProduct& row, c
          nodeNamed(node, row.right);
 }
 
-Result<void> runAddmmUnfusing(GraphModule& module, const PassContext& context) {
+Result<void> runUnfuseBiasAddToPointwise(GraphModule& module, const PassContext& context) {
   Graph& graph = module.graph;
   const auto devices = context.options.value<std::string>("devices");
   CallReplacement replacement(module);
@@ -71,12 +71,12 @@ Result<void> runAddmmUnfusing(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass addmmUnfusingPass() {
-  return {.name = "addmm_unfusing",
+Pass unfuseBiasAddToPointwisePass() {
+  return {.name = "unfuse_bias_add_to_pointwise",
           .stage = PassStage::PostGrad,
           .description = "Adds a bias apart from its product where what reads the sum is pointwise.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."}},
-          .run = runAddmmUnfusing};
+          .run = runUnfuseBiasAddToPointwise};
 }
 
 }  // namespace kerf::inline passes

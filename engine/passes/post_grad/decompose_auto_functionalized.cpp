@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/auto_functionalized.h"
+#include "engine/passes/post_grad/decompose_auto_functionalized.h"
 
 #include <algorithm>
 #include <map>
@@ -24,9 +24,9 @@ const OpInfo* wrappedOp(const Node& node) {
   const OpInfo* op = name ? findOp(OpTarget(name->text)) : nullptr;
   const auto isSingle = [](const SchemaArgument& a) { return !isWritten(a) || a.type.starts_with("Tensor"); };
   const bool isPlain = op && std::ranges::all_of(op->schema.arguments, isSingle);
-  return isPlain && std::ranges::none_of(op->schema.arguments, [](const auto& a) {
-           return isWritten(a) && a.type.find('[') != std::string::npos;
-         })
+  return isPlain && std::ranges::none_of(
+                        op->schema.arguments,
+                        [](const auto& a) { return isWritten(a) && a.type.find('[') != std::string::npos; })
              ? op
              : nullptr;
 }
@@ -83,8 +83,8 @@ class Unwrapping {
       if (!isWritten(argument)) continue;
       const Argument* index = keywordOf(node(), "_" + argument.name + "_base_index");
       const auto* at = index ? index->as<std::int64_t>() : nullptr;
-      const bool isView = keywordOf(node(), "_" + argument.name + "_size") ||
-                          keywordOf(node(), "_" + argument.name + "_slice_dim");
+      const bool isView =
+          keywordOf(node(), "_" + argument.name + "_size") || keywordOf(node(), "_" + argument.name + "_slice_dim");
       if (!at || isView || *at < 0 || std::size_t(*at) >= m_written.size()) return false;
       m_base[argument.name] = std::size_t(*at);
     }
@@ -152,11 +152,11 @@ class Unwrapping {
   const OpInfo& m_op;
   bool m_reinplace;
   DyingMemory m_dying;
-  std::vector<NodeId> m_written;               ///< bases, then what stands for them
+  std::vector<NodeId> m_written;              ///< bases, then what stands for them
   std::map<std::string, std::size_t> m_base;  ///< of each written argument
 };
 
-Result<void> runAutoFunctionalized(GraphModule& module, const PassContext& context) {
+Result<void> runDecomposeAutoFunctionalized(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const bool reinplace = context.options.value<bool>("reinplace");
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -171,13 +171,13 @@ Result<void> runAutoFunctionalized(GraphModule& module, const PassContext& conte
 
 }  // namespace
 
-Pass autoFunctionalizedPass() {
-  return {.name = "auto_functionalized",
+Pass decomposeAutoFunctionalizedPass() {
+  return {.name = "decompose_auto_functionalized",
           .stage = PassStage::PostGrad,
           .description = "Calls the op that writes in place of its functional wrapper.",
           .options = {{"enabled", false, "Whether it runs; a write keeps kernels from being fused."},
                       {"reinplace", true, "Writes into operands that nobody reads afterwards, without a copy."}},
-          .run = runAutoFunctionalized};
+          .run = runDecomposeAutoFunctionalized};
 }
 
 }  // namespace kerf::inline passes

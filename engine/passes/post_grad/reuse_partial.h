@@ -8,6 +8,6 @@
 namespace kerf::inline passes {
 
 /// amax and max, amin and min, of tensors with at least `min_elements` (torch._inductor's reuse_partial).
-Pass partialReductionsPass();
+Pass reusePartialPass();
 
 }  // namespace kerf::inline passes

@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 /// auto_functionalized and auto_functionalized_v2 of ops that Kerf has a row for (torch._inductor's
 /// decompose_auto_functionalized). With `reinplace` a dying operand is written without a copy. Off by default: the
 /// wrapper runs as it is, and writes keep kernels from being fused.
-Pass autoFunctionalizedPass();
+Pass decomposeAutoFunctionalizedPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/assert_removal.h"
+#include "engine/passes/post_grad/remove_assert_ops.h"
 
 #include <algorithm>
 
@@ -40,7 +40,7 @@ bool isKnownToHold(const Graph& graph, const Node& node) {
          says(node, "layout", Layout::Strided);
 }
 
-Result<void> runAssertRemoval(GraphModule& module, const PassContext&) {
+Result<void> runRemoveAssertOps(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (auto id = order.rbegin(); id != order.rend(); ++id) {  // an exit reads its enter
@@ -53,11 +53,11 @@ Result<void> runAssertRemoval(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass assertRemovalPass() {
-  return {.name = "assert_removal",
+Pass removeAssertOpsPass() {
+  return {.name = "remove_assert_ops",
           .stage = PassStage::PostGrad,
           .description = "Drops assertions that are known to hold, and profiler marks.",
-          .run = runAssertRemoval};
+          .run = runRemoveAssertOps};
 }
 
 }  // namespace kerf::inline passes

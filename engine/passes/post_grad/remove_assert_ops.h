@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 /// aten._assert_tensor_metadata where the tensor's meta says the same (torch._inductor's remove_assert_ops drops all),
 /// and profiler.* marks whose results only other marks read (remove_profiler_ops). They keep a value alive and its
 /// users from being fused.
-Pass assertRemovalPass();
+Pass removeAssertOpsPass();
 
 }  // namespace kerf::inline passes

@@ -10,6 +10,6 @@ namespace kerf::inline passes {
 /// Shortens how long values live; nothing is moved over a write or a draw of random numbers, nor out of their order
 /// (torch._inductor's reorder_for_locality, which it does for inference only). Off by default: Kerf's scheduler chooses
 /// an order of its own.
-Pass localityOrderPass();
+Pass reorderForLocalityPass();
 
 }  // namespace kerf::inline passes

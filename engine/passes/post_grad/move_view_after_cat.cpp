@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/view_moves.h"
+#include "engine/passes/post_grad/move_view_after_cat.h"
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ Result<void> moveAboveCalls(GraphModule& module, CallReplacement& replacement, c
   return {};
 }
 
-Result<void> runViewMoves(GraphModule& module, const PassContext& context) {
+Result<void> runMoveViewAfterCat(GraphModule& module, const PassContext& context) {
   const bool below = context.options.value<bool>("enabled"), above = context.options.value<bool>("above");
   if (!below && !above) return {};
   CallReplacement replacement(module);
@@ -125,15 +125,15 @@ Result<void> runViewMoves(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass viewMovesPass() {
-  return {.name = "view_moves",
+Pass moveViewAfterCatPass() {
+  return {.name = "move_view_after_cat_aten_pass",
           .stage = PassStage::PostGrad,
           .description =
               "Views what was put together once, not each part before; of two views around pointwise calls, "
               "leaves the upper one.",
           .options = {{"enabled", false, "Whether views move below cat."},
                       {"above", false, "Whether views move above pointwise calls, where another view is."}},
-          .run = runViewMoves};
+          .run = runMoveViewAfterCat};
 }
 
 }  // namespace kerf::inline passes

@@ -9,6 +9,6 @@ namespace kerf::inline passes {
 
 /// Off by default: the product is not rounded to x's dtype before it is scaled. `w` is int8 [n, k], `scales` [n] in x's
 /// dtype (torch._inductor's weight-only quantized patterns).
-Pass int8WeightProductsPass();
+Pass woqInt8Pass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/constructor_moves.h"
+#include "engine/passes/post_grad/move_constructors_to_gpu.h"
 
 #include <algorithm>
 #include <set>
@@ -81,7 +81,7 @@ void move(Graph& graph, NodeId id, const Device& device) {
   graph.setValueMeta(id, std::move(meta));
 }
 
-Result<void> runConstructorMoves(GraphModule& module, const PassContext&) {
+Result<void> runMoveConstructorsToGpu(GraphModule& module, const PassContext&) {
   const auto device = otherDevice(module.graph);
   if (!device) return {};
   const Movable movable(module.graph);
@@ -91,11 +91,11 @@ Result<void> runConstructorMoves(GraphModule& module, const PassContext&) {
 
 }  // namespace
 
-Pass constructorMovesPass() {
-  return {.name = "constructor_moves",
+Pass moveConstructorsToGpuPass() {
+  return {.name = "move_constructors_to_gpu",
           .stage = PassStage::PostGrad,
           .description = "Makes index tensors on the device where they are used.",
-          .run = runConstructorMoves};
+          .run = runMoveConstructorsToGpu};
 }
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/reinplacing.h"
+#include "engine/passes/post_grad/reinplace_inplaceable_ops.h"
 
 #include <algorithm>
 
@@ -100,7 +100,7 @@ Result<bool> writeScattered(GraphModule& module, NodeId id) {
   return true;
 }
 
-Result<void> runReinplacing(GraphModule& module, const PassContext& context) {
+Result<void> runReinplaceInplaceableOps(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -113,12 +113,12 @@ Result<void> runReinplacing(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass reinplacingPass() {
-  return {.name = "reinplacing",
+Pass reinplaceInplaceableOpsPass() {
+  return {.name = "reinplace_inplaceable_ops",
           .stage = PassStage::PostGrad,
           .description = "Lets ops write into operands that nobody reads afterwards.",
           .options = {{"enabled", false, "Whether it runs; a write keeps kernels from being fused."}},
-          .run = runReinplacing};
+          .run = runReinplaceInplaceableOps};
 }
 
 }  // namespace kerf::inline passes

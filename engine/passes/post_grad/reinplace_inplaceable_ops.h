@@ -11,6 +11,6 @@ namespace kerf::inline passes {
 /// index_put, and the scatters of views: as_strided_scatter and diagonal_scatter always, slice_scatter and
 /// select_scatter into inputs whose result the graph copies back (torch._inductor's reinplace_inplaceable_ops). A copy_
 /// of a result onto itself goes. Off by default: a write keeps Kerf's kernels from being fused.
-Pass reinplacingPass();
+Pass reinplaceInplaceableOpsPass();
 
 }  // namespace kerf::inline passes

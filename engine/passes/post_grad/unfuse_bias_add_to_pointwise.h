@@ -9,6 +9,6 @@ namespace kerf::inline passes {
 
 /// Where all users of an addmm or baddbmm are pointwise (torch._inductor's unfuse_bias_add_to_pointwise, which knows
 /// addmm alone). On CUDA by default, as there: on a CPU the product adds its bias for nothing.
-Pass addmmUnfusingPass();
+Pass unfuseBiasAddToPointwisePass();
 
 }  // namespace kerf::inline passes

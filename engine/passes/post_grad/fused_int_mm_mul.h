@@ -8,6 +8,6 @@
 
 namespace kerf::inline passes {
 
-Pass intMmScalingPass();
+Pass fusedIntMmMulPass();
 
 }  // namespace kerf::inline passes

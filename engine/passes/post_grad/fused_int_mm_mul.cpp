@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/int_mm_scaling.h"
+#include "engine/passes/post_grad/fused_int_mm_mul.h"
 
 #include <algorithm>
 
@@ -18,8 +18,8 @@ struct Scale {
 };
 
 struct ScaledProduct {
-  NodeId x, weight;             ///< int8 [m, k], and the int8 [k, n] or [n, k] that is its other factor
-  bool isTurned = false;        ///< the weight is [n, k]
+  NodeId x, weight;       ///< int8 [m, k], and the int8 [k, n] or [n, k] that is its other factor
+  bool isTurned = false;  ///< the weight is [n, k]
   Scale scale;
   std::optional<NodeId> other;  ///< what the sums are multiplied by besides
   std::vector<NodeId> matched;  ///< calls that the new one stands for, but the last
@@ -114,17 +114,25 @@ Value write(const ScaledProduct& product, DType dtype, CallWriter& call, std::sp
   if (product.scale.tensor && call.state()) {
     if (scales.tensor().dtype() != DType::Float32)
       scales = call("prims.convert_element_type.default"_op, {scales, DType::Float32});
-    if (scales.isTensor() && scales.tensor().dim() != 1)
-      scales = call("aten.view.default"_op, {scales, ValueList{-1}});
+    if (scales.isTensor() && scales.tensor().dim() != 1) scales = call("aten.view.default"_op, {scales, ValueList{-1}});
   }
-  const Value result =
-      call("onednn.qlinear_pointwise.default"_op,
-           {inputs[0], product.scale.number, 0, packed, scales, uniform(1, 0, DType::Int32), {}, 1.0, 0, dtype,
-            std::string("none"), ValueList{}, std::string()});
+  const Value result = call("onednn.qlinear_pointwise.default"_op, {inputs[0],
+                                                                    product.scale.number,
+                                                                    0,
+                                                                    packed,
+                                                                    scales,
+                                                                    uniform(1, 0, DType::Int32),
+                                                                    {},
+                                                                    1.0,
+                                                                    0,
+                                                                    dtype,
+                                                                    std::string("none"),
+                                                                    ValueList{},
+                                                                    std::string()});
   return product.other ? call("aten.mul.Tensor"_op, {result, inputs.back()}) : result;
 }
 
-Result<void> runIntMmScaling(GraphModule& module, const PassContext& context) {
+Result<void> runFusedIntMmMul(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
@@ -135,7 +143,8 @@ Result<void> runIntMmScaling(GraphModule& module, const PassContext& context) {
     if (!product) continue;
     if (!aliases) aliases.emplace(module.graph);
     const auto isWritten = [&](NodeId node) { return aliases->touchesMutation(module.graph.node(node)); };
-    if (isWritten(id) || std::ranges::any_of(product->matched, isWritten) || aliases->mutated(product->weight)) continue;
+    if (isWritten(id) || std::ranges::any_of(product->matched, isWritten) || aliases->mutated(product->weight))
+      continue;
     std::vector<NodeId> inputs{product->x, product->weight};
     if (product->scale.tensor) inputs.push_back(*product->scale.tensor);
     if (product->other) inputs.push_back(*product->other);
@@ -151,12 +160,12 @@ Result<void> runIntMmScaling(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass intMmScalingPass() {
-  return {.name = "int_mm_scaling",
+Pass fusedIntMmMulPass() {
+  return {.name = "fused_int_mm_mul",
           .stage = PassStage::PostGrad,
           .description = "Multiplies int8 matrices and scales the result in one call.",
           .options = {{"enabled", false, "Whether it runs."}},
-          .run = runIntMmScaling};
+          .run = runFusedIntMmMul};
 }
 
 }  // namespace kerf::inline passes

@@ -7,8 +7,8 @@
 
 namespace kerf::inline passes {
 
-/// mm, addmm and bmm of many rows and few columns (torch._inductor's decompose_mem_bound_mm with its two limits). Off by
-/// default, as there.
-Pass smallMatmulPass();
+/// mm, addmm and bmm of many rows and few columns (torch._inductor's decompose_mem_bound_mm with its two limits). Off
+/// by default, as there.
+Pass decomposeMmPass();
 
 }  // namespace kerf::inline passes

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/partial_reductions.h"
+#include "engine/passes/post_grad/reuse_partial.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ std::optional<NodeId> partialAbove(const Graph& graph, NodeId source, NodeId ful
   return std::nullopt;
 }
 
-Result<void> runPartialReductions(GraphModule& module, const PassContext& context) {
+Result<void> runReusePartial(GraphModule& module, const PassContext& context) {
   const auto least = context.options.value<std::int64_t>("min_elements");
   const std::pair<OpId, OpId> extrema[] = {{"aten.amax.default"_op, "aten.max.default"_op},
                                            {"aten.amin.default"_op, "aten.min.default"_op}};
@@ -62,12 +62,12 @@ Result<void> runPartialReductions(GraphModule& module, const PassContext& contex
 
 }  // namespace
 
-Pass partialReductionsPass() {
-  return {.name = "partial_reductions",
+Pass reusePartialPass() {
+  return {.name = "reuse_partial",
           .stage = PassStage::PostGrad,
           .description = "Takes the extremum of everything from the extrema along a dimension.",
           .options = {{"min_elements", std::int64_t{4096}, "Smaller tensors are reduced anew."}},
-          .run = runPartialReductions};
+          .run = runReusePartial};
 }
 
 }  // namespace kerf::inline passes

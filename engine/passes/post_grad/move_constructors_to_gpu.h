@@ -7,9 +7,9 @@
 
 namespace kerf::inline passes {
 
-/// Where the graph has tensors of one other device, x above, and everything that is computed on the CPU from them ends in ops
-/// that take tensors of two devices (torch._inductor's move_constructors_to_gpu). Graphs on one device stay as they are;
-/// so do random numbers.
-Pass constructorMovesPass();
+/// Where the graph has tensors of one other device, x above, and everything that is computed on the CPU from them ends
+/// in ops that take tensors of two devices (torch._inductor's move_constructors_to_gpu). Graphs on one device stay as
+/// they are; so do random numbers.
+Pass moveConstructorsToGpuPass();
 
 }  // namespace kerf::inline passes

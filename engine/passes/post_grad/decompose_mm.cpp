@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/small_matmul.h"
+#include "engine/passes/post_grad/decompose_mm.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
@@ -51,7 +51,7 @@ Value written(CallWriter& call, const Product& product, std::span<const Value> i
   return inputs.size() < 3 ? sum : call("aten.add.Tensor"_op, {sum, inputs[2]});
 }
 
-Result<void> runSmallMatmul(GraphModule& module, const PassContext& context) {
+Result<void> runDecomposeMm(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const Limits limits{context.options.value<std::int64_t>("min_rows"),
                       context.options.value<std::int64_t>("max_columns")};
@@ -72,14 +72,14 @@ Result<void> runSmallMatmul(GraphModule& module, const PassContext& context) {
 
 }  // namespace
 
-Pass smallMatmulPass() {
-  return {.name = "small_matmul",
+Pass decomposeMmPass() {
+  return {.name = "decompose_mm_pass",
           .stage = PassStage::PostGrad,
           .description = "Multiplies and sums where a product of long, narrow matrices is bound by memory.",
           .options = {{"enabled", false, "Whether it runs."},
                       {"min_rows", std::int64_t{10240}, "Least rows of the first factor."},
                       {"max_columns", std::int64_t{32}, "All other sizes are below this."}},
-          .run = runSmallMatmul};
+          .run = runDecomposeMm};
 }
 
 }  // namespace kerf::inline passes
