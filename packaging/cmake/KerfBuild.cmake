@@ -95,10 +95,10 @@ function(kerf_vectorise)
                               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# kerf_library(name folder [EXCEPT folder] [QUICK] DEPS …): every .cpp below `folder` as one static library, alias
-# kerf::name.
+# kerf_library(name folder [EXCEPT folder] [QUICK] [WHOLE] DEPS …): every .cpp below `folder` as one static library, alias
+# kerf::name. WHOLE: who links kerf::name gets all of its objects, also those that nothing names: they register themselves.
 function(kerf_library name folder)
-  cmake_parse_arguments(ARG "QUICK" "EXCEPT" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;WHOLE" "EXCEPT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   if(ARG_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${ARG_EXCEPT}/")
@@ -108,7 +108,13 @@ function(kerf_library name folder)
     set(sources ${CMAKE_BINARY_DIR}/empty/${name}.cpp)
   endif()
   add_library(kerf_${name} STATIC ${sources})
-  add_library(kerf::${name} ALIAS kerf_${name})
+  if(ARG_WHOLE)
+    add_library(kerf_whole_${name} INTERFACE)
+    target_link_libraries(kerf_whole_${name} INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,kerf_${name}>)
+    add_library(kerf::${name} ALIAS kerf_whole_${name})
+  else()
+    add_library(kerf::${name} ALIAS kerf_${name})
+  endif()
   target_include_directories(kerf_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(kerf_${name} PUBLIC ${ARG_DEPS})
   if(ARG_QUICK)

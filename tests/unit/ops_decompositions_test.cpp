@@ -1,6 +1,8 @@
 // Decomposition tables: what they list has programs, and traces write what PyTorch's traces hold.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/ops/core/decomposition_lists.h"
 #include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/op_call.h"
@@ -60,8 +62,10 @@ TEST(DecompositionTables, ListOpsThatHavePrograms) {
 }
 
 TEST(DecompositionTables, NameEveryOpWithAProgramOfItsOwn) {
+  std::set<std::pair<std::string, DecompositionTable>> given;
   for (const TablePrograms programs : tableProgramTables())
     for (const TableProgram& program : programs) {
+      EXPECT_TRUE(given.emplace(program.op, program.from).second) << "two programs for " << program.op;
       int found = 0;
       for (const OpInfo& op : allOps())
         found += program.op == op.schema.name || program.op == op.schema.name + "." + op.schema.overload;

@@ -1,11 +1,12 @@
 // Schema texts and the table that is made of them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
-#include "engine/ops/core/op_facts.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/op_registry.h"
-#include "engine/ops/core/op_row.h"
 
 namespace kerf {
 namespace {
@@ -62,28 +63,96 @@ TEST(OpTable, HasARowForEveryOpLiteral) {
   for (const OpId op : opLiterals()) EXPECT_TRUE(findOp(op)) << opName(op);
 }
 
-bool names(const OpFacts& facts, const OpInfo& op) {
-  return op.schema.name == facts.op || op.schema.name + "." + op.schema.overload == facts.op;
+/// The files of engine/ops that register tables, once for each registration.
+std::multiset<std::string> filesThatRegister() {
+  namespace fs = std::filesystem;
+  std::multiset<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(KERF_SOURCE_DIR) / "engine/ops")) {
+    std::ifstream stream(entry.path());
+    if (entry.path().extension() != ".cpp") continue;
+    for (std::string line; std::getline(stream, line);)
+      if (line.starts_with("const OpRegistration ")) files.insert(fs::relative(entry.path(), KERF_SOURCE_DIR).string());
+  }
+  return files;
 }
+
+/// No list names the files, so the linker must drop none of them.
+TEST(OpTable, HasWhatEveryFileRegisters) {
+  std::multiset<std::string> registered;
+  for (const OpRegistration* one : opRegistrations())
+    registered.emplace(one->file().substr(one->file().find("engine/ops/")));
+  EXPECT_GT(registered.size(), 100u);
+  EXPECT_EQ(registered, filesThatRegister());
+}
+
+TEST(OpTable, KnowsTheFolderOfARow) {
+  EXPECT_EQ(folderOf(*findOp("aten.relu.default")), "pointwise");
+  EXPECT_EQ(folderOf(*findOp("aten.rot90.default")), "composite");
+}
+
+/// What gives columns to an op: its row, a line for its overload, a line for all of its overloads, in this order.
+struct Giver {
+  int order;
+  const OpFacts* facts;
+};
+
+std::vector<Giver> giversOf(const OpInfo& op) {
+  std::vector<Giver> givers{{0, &op.row->facts}};
+  for (const OpFactRows table : opFactTables())
+    for (const OpFacts& facts : table) {
+      if (op.schema.name + "." + op.schema.overload == facts.op) givers.push_back({1, &facts});
+      if (op.schema.name == facts.op) givers.push_back({2, &facts});
+    }
+  std::ranges::stable_sort(givers, {}, &Giver::order);
+  return givers;
+}
+
+struct GivenColumn {
+  const char* name;
+  bool (*has)(const OpFacts&);
+};
+constexpr GivenColumn givenColumns[] = {
+    {"lowering", [](const OpFacts& facts) { return bool(facts.lowering); }},
+    {"decomposition", [](const OpFacts& facts) { return facts.decomposition != nullptr; }},
+    {"gradient", [](const OpFacts& facts) { return facts.gradient != nullptr; }},
+    {"jvp", [](const OpFacts& facts) { return facts.jvp != nullptr; }},
+    {"flops", [](const OpFacts& facts) { return facts.flops != nullptr; }},
+    {"sharding", [](const OpFacts& facts) { return bool(facts.sharding); }},
+};
 
 /// A column given twice would leave one of the two unused.
 TEST(OpTable, FactsNameOpsOfTheTableAndGiveAColumnOnce) {
-  std::set<std::pair<std::string, std::string>> given;
-  const auto once = [&](const OpFacts& facts, const char* column, bool has) {
-    if (has) {
-      EXPECT_TRUE(given.emplace(facts.op, column).second) << facts.op << " has two of column " << column;
+  std::set<std::pair<const OpFacts*, std::string_view>> used;
+  for (const OpInfo& op : allOps()) {
+    const std::vector<Giver> givers = giversOf(op);
+    for (const GivenColumn& column : givenColumns) {
+      const Giver* first = nullptr;
+      for (const Giver& giver : givers) {
+        if (!column.has(*giver.facts)) continue;
+        if (first == nullptr) first = &giver;
+        EXPECT_TRUE(first == &giver || first->order != giver.order)
+            << op.schema.qualifiedName() << " has two of column " << column.name;
+      }
+      if (first != nullptr) used.emplace(first->facts, column.name);
     }
-  };
+  }
   for (const OpFactRows table : opFactTables())
-    for (const OpFacts& facts : table) {
-      once(facts, "lowering", bool(facts.lowering));
-      once(facts, "decomposition", facts.decomposition != nullptr);
-      once(facts, "gradient", facts.gradient != nullptr);
-      once(facts, "jvp", facts.jvp != nullptr);
-      once(facts, "flops", facts.flops != nullptr);
-      once(facts, "sharding", bool(facts.sharding));
-      EXPECT_TRUE(std::ranges::any_of(allOps(), [&](const OpInfo& op) { return names(facts, op); }))
-          << facts.op << " is no op of the table";
+    for (const OpFacts& facts : table)
+      for (const GivenColumn& column : givenColumns)
+        EXPECT_TRUE(!column.has(facts) || used.contains({&facts, column.name}))
+            << facts.op << " is no op of the table, or each of its rows has a " << column.name << " of its own";
+}
+
+std::string_view nameIn(std::string_view schema) { return schema.substr(0, schema.find('(')); }
+
+TEST(OpTable, RowsForComplexArgumentsStandInForRows) {
+  std::set<std::string_view> rows, complex;
+  for (const OpRows& family : opFamilies())
+    for (const OpRow& row : family) rows.insert(nameIn(row.schema));
+  for (const OpRows& family : complexFamilies())
+    for (const OpRow& row : family) {
+      EXPECT_TRUE(rows.contains(nameIn(row.schema))) << row.schema << " stands in for no row";
+      EXPECT_TRUE(complex.insert(nameIn(row.schema)).second) << "two rows for complex arguments of " << row.schema;
     }
 }
 

@@ -1,6 +1,6 @@
 // Ops that are another op under a second name or with a Python number for an operand.
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -115,8 +115,8 @@ constexpr OpRow secondNameRows[] = {
     inplaceAlias("aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "aten.gelu.default"),
 };
 
-}  // namespace
+const OpRegistration secondNameOps({.rows = secondNameRows});
 
-OpRows secondNameOps() { return secondNameRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -265,8 +266,8 @@ constexpr OpRow contractionRows[] = {
                  OpTrait::Matmul),
 };
 
-}  // namespace
+const OpRegistration contractionOps({.rows = contractionRows});
 
-OpRows contractionOps() { return contractionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

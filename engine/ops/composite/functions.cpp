@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -307,8 +308,8 @@ constexpr OpRow functionRows[] = {
     compositeRow(ravelProgram, "aten::ravel(Tensor(a) self) -> Tensor(a)"),
 };
 
-}  // namespace
+const OpRegistration functionOps({.rows = functionRows});
 
-OpRows functionOps() { return functionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 
@@ -396,8 +397,8 @@ constexpr OpRow layerRows[] = {
                  heavy),
 };
 
-}  // namespace
+const OpRegistration layerOps({.rows = layerRows});
 
-OpRows layerOps() { return layerRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -192,8 +192,8 @@ constexpr OpRow compositeLossRows[] = {
                  "target_lengths, " KERF_CTC),
 };
 
-}  // namespace
+const OpRegistration compositeLossOps({.rows = compositeLossRows});
 
-OpRows compositeLossOps() { return compositeLossRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,8 +1,8 @@
 // Ops that move elements: turns, shuffles, diagonals and blocks, chunked concatenation, masked indexing.
 #include <algorithm>
 
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -234,8 +234,8 @@ constexpr OpRow elementMoveRows[] = {
                  "Tensor values) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration elementMoveOps({.rows = elementMoveRows});
 
-OpRows elementMoveOps() { return elementMoveRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

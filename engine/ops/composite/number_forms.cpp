@@ -1,8 +1,8 @@
 // Overloads of set, repetition and layer ops that take a number, a list or a rarer set of arguments.
 #include <cmath>
 
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/planes.h"
 
@@ -183,8 +183,8 @@ constexpr OpRow numberFormRows[] = {
         OpTrait::Reduction),
 };
 
-}  // namespace
+const OpRegistration numberFormOps({.rows = numberFormRows});
 
-OpRows numberFormOps() { return numberFormRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // torch.ops.prims that are an ATen op under another name or in another order: what torch._refs decompose to.
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -141,8 +141,8 @@ constexpr OpRow primRows[] = {
 #undef KERF_PRIM1
 #undef KERF_PRIM2
 
-}  // namespace
+const OpRegistration primOps({.rows = primRows});
 
-OpRows primOps() { return primRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

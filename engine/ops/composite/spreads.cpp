@@ -1,8 +1,8 @@
 // Composite ops that graphs captured before decomposition contain: each a short program over other rows.
 #include <algorithm>
 
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 
@@ -192,8 +192,8 @@ constexpr OpRow spreadRows[] = {
                  reduction),
 };
 
-}  // namespace
+const OpRegistration spreadOps({.rows = spreadRows});
 
-OpRows spreadOps() { return spreadRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

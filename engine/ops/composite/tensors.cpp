@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -394,8 +394,8 @@ constexpr OpRow statisticRows[] = {
                  OpTrait::Random),
 };
 
-}  // namespace
+const OpRegistration statisticOps({.rows = statisticRows});
 
-OpRows statisticOps() { return statisticRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
@@ -256,8 +257,8 @@ constexpr OpRow reshapeRows[] = {
     compositeRow(outerProgram, "aten::outer(Tensor self, Tensor vec2) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration reshapeOps({.rows = reshapeRows});
 
-OpRows reshapeOps() { return reshapeRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

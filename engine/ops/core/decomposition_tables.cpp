@@ -34,10 +34,10 @@ class OpList {
   std::vector<std::string_view> m_prefixes;
 };
 
-/// The programs that stand in for ops' own under a table.
-const TableProgram* programFor(const OpInfo& op, DecompositionTable table) {
+/// The program that stands in for an op's own under a table.
+const TableProgram* programFor(const OpInfo& op, DecompositionTable table, const std::vector<TablePrograms>& tables) {
   const std::string overload = op.schema.name + "." + op.schema.overload;
-  for (const TablePrograms programs : tableProgramTables())
+  for (const TablePrograms programs : tables)
     for (const TableProgram& program : programs)
       if (program.from <= table && (program.op == op.schema.name || program.op == overload)) return &program;
   return nullptr;
@@ -53,9 +53,10 @@ class Decisions {
         kept.add(list.kept);
     }
     kept.add(neverDecomposed());
+    const auto tables = table == DecompositionTable::None ? std::vector<TablePrograms>() : tableProgramTables();
     for (const OpInfo& op : allOps()) {
       Replacement by = !kept.has(op) && (isComposite(op) || replaced.has(op));
-      if (const TableProgram* program = table == DecompositionTable::None ? nullptr : programFor(op, table))
+      if (const TableProgram* program = programFor(op, table, tables))
         by = Replacement(program->program, program->applies);
       if (by.replaces) m_replaced.emplace(op.id, by);
     }

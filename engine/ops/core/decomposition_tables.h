@@ -19,7 +19,7 @@ std::optional<DecompositionTable> parseDecompositionTable(std::string_view text)
 /// What a trace replaces under a table.
 Decomposes decomposesBy(DecompositionTable table);
 
-/// Every table of every folder; op_table.cpp lists them.
+/// The programs of every file, file by file.
 std::vector<TablePrograms> tableProgramTables();
 
 }  // namespace kerf::inline ops

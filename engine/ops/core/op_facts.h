@@ -1,26 +1,10 @@
-// OpFacts: columns of the op table that the overloads of an op share, written beside the op's rows in its own folder.
+// Lines of columns for the op table: of all overloads of an op, or of one, whose rows stand in another table.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "engine/ops/core/gradient.h"
-#include "engine/ops/core/lowering.h"
-#include "engine/ops/core/sharding.h"
+#include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
-
-struct OpFacts {
-  const char* op;  ///< "aten::add": every overload; "aten::add.Scalar": that one
-  Lowering lowering = {};
-  Composite decomposition = nullptr;  ///< of an op that has a kernel of its own
-  Gradient gradient = nullptr;
-  Jvp jvp = nullptr;
-  FlopFormula flops = nullptr;
-  ShardingRule sharding = {};
-};
-
-using OpFactRows = std::span<const OpFacts>;
 
 constexpr OpFacts pointwiseLowering(const char* op, OperandTypes types, int (*build)(const PointwiseCall&), int cost) {
   return {.op = op, .lowering = {.pointwise = build, .types = types, .cost = cost}};
@@ -62,8 +46,5 @@ constexpr OpFacts withoutDerivative(const char* op) {
 constexpr OpFacts linearGradient(const char* op, Gradient gradient) {
   return {.op = op, .gradient = gradient, .jvp = multilinearJvp};
 }
-
-/// Every table of facts of every folder; op_table.cpp lists them.
-std::vector<OpFactRows> opFactTables();
 
 }  // namespace kerf::inline ops

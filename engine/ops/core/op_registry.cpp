@@ -50,9 +50,8 @@ struct Registry {
   std::vector<std::uint32_t> byId;  ///< OpId::index to position + 1; 0: no row
 
   Registry() {
-    for (const OpFolder& folder : opFolders())
-      for (const OpRows& family : folder.families)
-        for (const OpRow& row : family) add(row);
+    for (const OpRows& family : opFamilies())
+      for (const OpRow& row : family) add(row);
     std::ranges::sort(ops, {}, [](const OpInfo& op) { return op.schema.qualifiedName(); });
     number();
     for (OpInfo& op : ops) op.base = baseOf(op);
@@ -100,20 +99,22 @@ struct Registry {
     ops.push_back(std::move(info));
   }
 
-  /// Facts of one overload count before those of the op as a whole.
+  /// The row's own columns count before those that a table has for the overload, and these before the op's as a whole.
   void addFacts() {
     std::unordered_map<std::string_view, std::vector<const OpFacts*>> known;
     for (const OpFactRows table : opFactTables())
       for (const OpFacts& facts : table) known[facts.op].push_back(&facts);
-    for (OpInfo& op : ops)
+    for (OpInfo& op : ops) {
+      fill(op, op.row->facts);
       for (const std::string& name : {op.schema.name + "." + op.schema.overload, op.schema.name})
         if (const auto found = known.find(name); found != known.end())
           for (const OpFacts* facts : found->second) fill(op, *facts);
+    }
   }
 
   /// Forms of an op that are programs over it have other arguments: their derivatives are those of their steps.
-  static bool isFormOf(const OpInfo& op, std::string_view facts) {
-    return op.composite != nullptr && !op.schema.overload.empty() && facts == op.schema.name;
+  static bool isFormOf(const OpInfo& op, const char* facts) {
+    return op.composite != nullptr && !op.schema.overload.empty() && facts != nullptr && facts == op.schema.name;
   }
 
   static void fill(OpInfo& op, const OpFacts& facts) {

@@ -1,6 +1,7 @@
 // _c10d_functional.*: the collectives that traces of torch.distributed have, their differentiable forms and DTensor's.
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/distributed/families.h"
+#include "engine/ops/core/op_registration.h"
+#include "engine/ops/distributed/shapes.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -52,8 +53,8 @@ constexpr OpRow collectiveRows[] = {
                dependsOnGroup),
 };
 
-}  // namespace
+const OpRegistration collectiveOps({.rows = collectiveRows});
 
-OpRows collectiveOps() { return collectiveRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

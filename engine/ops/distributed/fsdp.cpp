@@ -1,7 +1,7 @@
 // What FSDP2's traced all-gathers and reduce-scatters put around the collectives: copies between parameters and one
 // buffer, and storages that come and go.
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/distributed/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -46,8 +46,8 @@ constexpr OpRow fsdpRows[] = {
      writes, [](const BoundArguments& args) -> Result<Value> { return args.values[4]; }, needsFsdp},
 };
 
-}  // namespace
+const OpRegistration fsdpOps({.rows = fsdpRows});
 
-OpRows fsdpOps() { return fsdpRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,6 @@
 // c10d_functional.*: the same collectives as torch 2.0 to 2.2 traced them, with tag and ranks.
-#include "engine/ops/distributed/families.h"
+#include "engine/ops/core/op_registration.h"
+#include "engine/ops/distributed/shapes.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -29,8 +30,8 @@ constexpr OpRow olderCollectiveRows[] = {
                exchangedShape),
 };
 
-}  // namespace
+const OpRegistration olderCollectiveOps({.rows = olderCollectiveRows});
 
-OpRows olderCollectiveOps() { return olderCollectiveRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // c10d.*: the collectives of process groups as eager code calls them, in place, which traces hold where nothing has
 // made them functional. They return a Work, which has no value here, most of them behind what they write to.
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/distributed/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -58,8 +58,8 @@ constexpr OpRow processGroupRows[] = {
     collective("c10d::recv_(Tensor(a!)[] tensors, Any process_group, int src, int tag) -> Any", workOnly),
 };
 
-}  // namespace
+const OpRegistration processGroupOps({.rows = processGroupRows});
 
-OpRows processGroupOps() { return processGroupRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

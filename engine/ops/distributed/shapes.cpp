@@ -1,6 +1,6 @@
-// Shapes of collectives, and what they do where this process is the only rank.
+#include "engine/ops/distributed/shapes.h"
+
 #include "engine/ops/core/strides.h"
-#include "engine/ops/distributed/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

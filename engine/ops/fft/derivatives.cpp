@@ -1,7 +1,7 @@
 // Gradients of Fourier transforms, which are linear, and of what else is in this folder.
 #include "engine/ops/core/flow_terms.h"
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/fft/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -64,8 +64,8 @@ constexpr OpFacts fourierDerivativesTable[] = {
     notDifferentiable("aten::hann_window"),
 };
 
-}  // namespace
+const OpRegistration fourierDerivatives({.facts = fourierDerivativesTable});
 
-OpFactRows fourierDerivatives() { return fourierDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // Short-time Fourier transforms as programs over their frames: stft and istft.
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/fft/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -185,8 +185,8 @@ constexpr OpRow signalRows[] = {
                         "return_complex=False) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration signalOps({.rows = signalRows});
 
-OpRows signalOps() { return signalRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

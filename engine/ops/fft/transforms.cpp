@@ -5,7 +5,7 @@
 
 #include "engine/mathlib/fft.h"
 #include "engine/ops/core/complex_values.h"
-#include "engine/ops/fft/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline ops {
@@ -180,8 +180,8 @@ constexpr OpRow fftRows[] = {
      c2rKernel},
 };
 
-}  // namespace
+const OpRegistration fftOps({.rows = fftRows});
 
-OpRows fftOps() { return fftRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,7 +3,7 @@
 
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/fft/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -106,8 +106,8 @@ constexpr OpRow windowRows[] = {
     {"aten::is_same_size(Tensor self, Tensor other) -> bool", none, sameSize, sameSize},
 };
 
-}  // namespace
+const OpRegistration windowOps({.rows = windowRows});
 
-OpRows windowOps() { return windowRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Reading and writing by index tensors: index, index_put, index_select, gather, take.
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/index_groups.h"
 #include "engine/ops/index/indexing.h"
@@ -267,8 +267,8 @@ constexpr OpRow indexRows[] = {
     {"aten::take(Tensor self, Tensor index) -> Tensor", none, takeShape, takeKernel},
 };
 
-}  // namespace
+const OpRegistration indexOps({.rows = indexRows});
 
-OpRows indexOps() { return indexRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

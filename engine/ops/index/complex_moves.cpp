@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/tensor/copy.h"
 
@@ -166,8 +167,8 @@ constexpr OpRow complexMoveRowsTable[] = {
     {"aten::std_mean.correction(Tensor self)", OpTrait::Reduction, momentsShape, momentsKernel<true>},
 };
 
-}  // namespace
+const OpRegistration complexMoveRows({.complex = complexMoveRowsTable});
 
-OpRows complexMoveRows() { return complexMoveRowsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

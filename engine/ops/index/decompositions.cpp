@@ -1,9 +1,8 @@
 // Decompositions of views and joins into the few views that graphs keep (permute, view, slice, squeeze, unsqueeze).
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/index/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -185,9 +184,8 @@ constexpr TableProgram inductor[] = {
     {"aten::detach_", itself, nullptr, DecompositionTable::Core},
 };
 
-}  // namespace
+const OpRegistration viewDecompositions({.facts = viewDecompositionsTable, .programs = inductor});
 
-OpFactRows viewDecompositions() { return viewDecompositionsTable; }
-TablePrograms viewTablePrograms() { return inductor; }
+}  // namespace
 
 }  // namespace kerf::inline ops

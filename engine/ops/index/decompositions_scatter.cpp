@@ -1,8 +1,7 @@
 // Decompositions of writes at indices and of the backward ops of views.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/index/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -213,9 +212,8 @@ constexpr TableProgram inductor[] = {
     {"aten::index_reduce", indexMean, takesMeans},
 };
 
-}  // namespace
+const OpRegistration scatterDecompositions({.facts = scatterDecompositionsTable, .programs = inductor});
 
-OpFactRows scatterDecompositions() { return scatterDecompositionsTable; }
-TablePrograms scatterTablePrograms() { return inductor; }
+}  // namespace
 
 }  // namespace kerf::inline ops

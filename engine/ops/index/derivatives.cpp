@@ -1,7 +1,7 @@
 // Gradients of reading and writing at places that a tensor gives.
 #include "engine/ops/core/gradient_rules.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/index/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -75,8 +75,8 @@ constexpr OpFacts indexDerivativesTable[] = {
     linear<maskSelected>("aten::masked_select"),
 };
 
-}  // namespace
+const OpRegistration indexDerivatives({.facts = indexDerivativesTable});
 
-OpFactRows indexDerivatives() { return indexDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -129,8 +129,8 @@ constexpr OpFacts moveDerivativesTable[] = {
     jointlyLinear<stridedScattered>("aten::as_strided_scatter"),
 };
 
-}  // namespace
+const OpRegistration moveDerivatives({.facts = moveDerivativesTable});
 
-OpFactRows moveDerivatives() { return moveDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

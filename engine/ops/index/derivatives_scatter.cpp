@@ -1,7 +1,7 @@
 // Gradients of scatter, index_add, index_copy and their like: self with parts written over by, or reduced with, those
 // of another tensor.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -164,8 +164,8 @@ constexpr OpFacts scatterDerivativesTable[] = {
     differentiable<reducedInto<true>, reducedIntoTangent<true>>("aten::index_reduce"),
 };
 
-}  // namespace
+const OpRegistration scatterDerivatives({.facts = scatterDerivativesTable});
 
-OpFactRows scatterDerivatives() { return scatterDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

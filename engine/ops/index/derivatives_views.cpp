@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -178,8 +178,8 @@ constexpr OpFacts viewDerivativesTable[] = {
     withoutDerivative("aten::resize_as_"),
 };
 
-}  // namespace
+const OpRegistration viewDerivatives({.facts = viewDerivativesTable});
 
-OpFactRows viewDerivatives() { return viewDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // Rows of a table by their numbers, and the gradient of the table.
 #include <cstring>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/index_groups.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/support/thread_pool.h"
@@ -99,8 +99,8 @@ constexpr OpRow embeddingRows[] = {
      none, embeddingBackwardShape, embeddingBackwardKernel},
 };
 
-}  // namespace
+const OpRegistration embeddingOps({.rows = embeddingRows});
 
-OpRows embeddingOps() { return embeddingRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

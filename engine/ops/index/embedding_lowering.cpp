@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
@@ -49,8 +49,8 @@ constexpr OpFacts embeddingLoweringsRows[] = {
     writeLowering("aten::embedding_dense_backward", addingRows),
 };
 
-}  // namespace
+const OpRegistration embeddingLowerings({.facts = embeddingLoweringsRows});
 
-OpFactRows embeddingLowerings() { return embeddingLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,8 +4,8 @@
 //   after:  for i0 < 640: put[i0] = x[i0]
 //           for i0 < 512 (serial): put[index[i0]] += v[i0]
 #include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/index/families.h"
 #include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
@@ -91,8 +91,8 @@ constexpr OpFacts flatWriteLoweringsRows[] = {
     writeLowering("aten::as_strided_scatter", stridedWrites),
 };
 
-}  // namespace
+const OpRegistration flatWriteLowerings({.facts = flatWriteLoweringsRows});
 
-OpFactRows flatWriteLowerings() { return flatWriteLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

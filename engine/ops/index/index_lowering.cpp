@@ -3,7 +3,7 @@
 //   before: embedding = aten.embedding(weight: [1000, 64], indices: [16])
 //   after:  for i0 < 16: for i1 < 64: embedding[64*i0 + i1] = weight[64*indices[i0] + i1]
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/index/writing.h"
 
@@ -105,8 +105,8 @@ constexpr OpFacts indexLoweringsRows[] = {
     elementLowering("aten::_unsafe_index", index, coversIndex),
 };
 
-}  // namespace
+const OpRegistration indexLowerings({.facts = indexLoweringsRows});
 
-OpFactRows indexLowerings() { return indexLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

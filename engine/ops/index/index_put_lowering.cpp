@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/index/writing.h"
 
@@ -163,8 +163,8 @@ constexpr OpFacts indexPutLoweringsRows[] = {
     puttingByIndex("aten::_unsafe_index_put"),
 };
 
-}  // namespace
+const OpRegistration indexPutLowerings({.facts = indexPutLoweringsRows});
 
-OpFactRows indexPutLowerings() { return indexPutLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

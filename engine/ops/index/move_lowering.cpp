@@ -3,7 +3,7 @@
 //   before: cat = aten.cat([x: [4, 8], y: [4, 2]], 1)
 //   after:  for i0 < 4: for i1 < 10: cat[10*i0 + i1] = i1 < 8 ? x[8*i0 + i1] : y[2*i0 + i1 - 8]
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -262,8 +262,8 @@ constexpr OpFacts moveLoweringsRows[] = {
     elementLowering("aten::diagonal_scatter", diagonalScatter, coversDiagonal),
 };
 
-}  // namespace
+const OpRegistration moveLowerings({.facts = moveLoweringsRows});
 
-OpFactRows moveLowerings() { return moveLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

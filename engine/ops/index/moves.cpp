@@ -1,7 +1,7 @@
 // Ops that put elements elsewhere: cat, stack, repeat, flip, roll, pad, triangles.
 #include <algorithm>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/type_promotion.h"
@@ -296,8 +296,8 @@ constexpr OpRow moveRows[] = {
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", none, padShape, padKernel},
 };
 
-}  // namespace
+const OpRegistration moveOps({.rows = moveRows});
 
-OpRows moveOps() { return moveRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

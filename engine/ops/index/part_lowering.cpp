@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -101,8 +101,8 @@ constexpr OpFacts partLoweringsRows[] = {
     pointwiseLowering("aten::triu", OperandTypes::Any, triangle<ExprOp::Ge>, 3),
 };
 
-}  // namespace
+const OpRegistration partLowerings({.facts = partLoweringsRows});
 
-OpFactRows partLowerings() { return partLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

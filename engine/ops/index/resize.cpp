@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/index/families.h"
 #include "engine/ops/index/views.h"
 
 namespace kerf::inline ops {
@@ -84,8 +84,8 @@ constexpr OpRow resizeRows[] = {
     viewInplace("aten::detach_(Tensor(a!) self) -> Tensor(a!)", "aten.detach.default"),
 };
 
-}  // namespace
+const OpRegistration resizeOps({.rows = resizeRows});
 
-OpRows resizeOps() { return resizeRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

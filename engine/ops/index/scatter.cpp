@@ -1,5 +1,5 @@
 // Writing along one dimension by an index for each element: scatter, scatter_add, scatter_reduce.
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/element_writes.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/tensor/strided_loop.h"
@@ -80,8 +80,8 @@ constexpr OpRow scatterRows[] = {
      none, writtenShape, scatterReduce},
 };
 
-}  // namespace
+const OpRegistration scatterOps({.rows = scatterRows});
 
-OpRows scatterOps() { return scatterRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

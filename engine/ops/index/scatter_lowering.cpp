@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
@@ -144,8 +144,8 @@ constexpr OpFacts scatterLoweringsRows[] = {
     scattering("aten::scatter_reduce"),
 };
 
-}  // namespace
+const OpRegistration scatterLowerings({.facts = scatterLoweringsRows});
 
-OpFactRows scatterLowerings() { return scatterLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

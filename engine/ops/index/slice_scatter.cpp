@@ -1,7 +1,7 @@
 // Views written instead of read: select_scatter, slice_scatter and friends, and the backwards of the views.
 #include <algorithm>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/views.h"
 #include "engine/ops/pointwise/element_math.h"
@@ -152,8 +152,8 @@ constexpr OpRow sliceScatterRows[] = {
      backwardShape, unfoldBackwardKernel},
 };
 
-}  // namespace
+const OpRegistration sliceScatterOps({.rows = sliceScatterRows});
 
-OpRows sliceScatterOps() { return sliceScatterRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Writing whole slices by index (index_add, index_copy, index_fill, index_reduce), and elements counted over the whole
 // tensor (put, masked_scatter).
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/element_writes.h"
 #include "engine/ops/index/indexing.h"
@@ -153,8 +153,8 @@ constexpr OpRow sliceWriteRows[] = {
      maskedScatterKernel},
 };
 
-}  // namespace
+const OpRegistration sliceWriteOps({.rows = sliceWriteRows});
 
-OpRows sliceWriteOps() { return sliceWriteRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

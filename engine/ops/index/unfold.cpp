@@ -1,5 +1,5 @@
 // im2col and col2im: sliding windows of an image as columns, and columns summed back into an image.
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
@@ -159,8 +159,8 @@ constexpr OpRow unfoldRows[] = {
      OpTrait::None, imageShape, imageKernel},
 };
 
-}  // namespace
+const OpRegistration unfoldOps({.rows = unfoldRows});
 
-OpRows unfoldOps() { return unfoldRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // The _copy forms of views: the view, then a contiguous copy.
 #include "engine/ops/core/composite.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -47,8 +47,8 @@ constexpr OpRow copyRows[] = {
     copy("aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration copyOps({.rows = copyRows});
 
-OpRows copyOps() { return copyRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 
@@ -297,8 +297,8 @@ constexpr OpRow viewRows[] = {
     view("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfoldShape),
 };
 
-}  // namespace
+const OpRegistration viewOps({.rows = viewRows});
 
-OpRows viewOps() { return viewRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/index/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
@@ -194,6 +194,6 @@ constexpr OpFacts writeLoweringsRows[] = {
 
 const WriteLowering elementWrites{coversElements, elementOfSelf, loopsOverIndices, writeElement, selfAndSource};
 
-OpFactRows writeLowerings() { return writeLoweringsRows; }
+const OpRegistration writeLowerings({.facts = writeLoweringsRows});
 
 }  // namespace kerf::inline ops

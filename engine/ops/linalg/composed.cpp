@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/linalg/families.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 
@@ -162,8 +162,8 @@ constexpr OpRow linalgComposedRows[] = {
      exponentialProgram},
 };
 
-}  // namespace
+const OpRegistration linalgComposedOps({.rows = linalgComposedRows});
 
-OpRows linalgComposedOps() { return linalgComposedRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

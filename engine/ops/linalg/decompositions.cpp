@@ -1,8 +1,7 @@
 // Decompositions of small matrix products.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -131,9 +130,8 @@ constexpr TableProgram programs[] = {
     {"aten::bmm", inOpMath<smallBmm>, isSmallBmm},
 };
 
-}  // namespace
+const OpRegistration productDecompositions({.facts = productDecompositionsTable, .programs = programs});
 
-OpFactRows productDecompositions() { return productDecompositionsTable; }
-TablePrograms productTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

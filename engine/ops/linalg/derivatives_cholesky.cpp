@@ -1,5 +1,5 @@
 // Gradients of Cholesky factors.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -55,8 +55,8 @@ constexpr OpFacts choleskyDerivativesTable[] = {
     differentiable<choleskyInverse, choleskyInverseForward>("aten::cholesky_inverse"),
 };
 
-}  // namespace
+const OpRegistration choleskyDerivatives({.facts = choleskyDerivativesTable});
 
-OpFactRows choleskyDerivatives() { return choleskyDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

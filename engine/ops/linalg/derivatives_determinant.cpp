@@ -1,7 +1,7 @@
 // Gradients of determinants and of the matrix exponential.
 #include <limits>
 
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -77,8 +77,8 @@ constexpr OpFacts determinantDerivativesTable[] = {
     differentiable<exponential, exponentialForward>("aten::linalg_matrix_exp"),
 };
 
-}  // namespace
+const OpRegistration determinantDerivatives({.facts = determinantDerivativesTable});
 
-OpFactRows determinantDerivatives() { return determinantDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Gradients of pseudo-inverses and least squares.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -93,8 +93,8 @@ constexpr OpFacts leastSquaresDerivativesTable[] = {
     differentiable<leastSquaresRule, leastSquaresForward>("aten::linalg_lstsq"),
 };
 
-}  // namespace
+const OpRegistration leastSquaresDerivatives({.facts = leastSquaresDerivativesTable});
 
-OpFactRows leastSquaresDerivatives() { return leastSquaresDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

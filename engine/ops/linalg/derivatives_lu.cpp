@@ -1,6 +1,6 @@
 // Gradients of LU factors. A = P · L · U; where A is not square, the other rows of L, or columns of U, follow from the
 // square part.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -120,8 +120,8 @@ constexpr OpFacts luDerivativesTable[] = {
     differentiable<luUnpack, luUnpackForward>("aten::lu_unpack"),
 };
 
-}  // namespace
+const OpRegistration luDerivatives({.facts = luDerivativesTable});
 
-OpFactRows luDerivatives() { return luDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Gradients of products of matrices and vectors.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -121,8 +121,8 @@ constexpr OpFacts productDerivativesTable[] = {
     notDifferentiable("aten::_int_mm"),
 };
 
-}  // namespace
+const OpRegistration productDerivatives({.facts = productDerivativesTable});
 
-OpFactRows productDerivatives() { return productDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Gradients of QR factors.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -89,8 +89,8 @@ constexpr OpFacts qrDerivativesTable[] = {
     withoutDerivative("aten::geqrf"),
 };
 
-}  // namespace
+const OpRegistration qrDerivatives({.facts = qrDerivativesTable});
 
-OpFactRows qrDerivatives() { return qrDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of products of reflections Q = H₁ · H₂ · … with Hᵢ = 1 - τᵢ · vᵢ · vᵢᴴ, where vᵢ is column i below a one on
 // the diagonal: linalg_householder_product and ormqr. One step per reflection.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -141,8 +141,8 @@ constexpr OpFacts reflectionDerivativesTable[] = {
     differentiable<ormqr, ormqrForward>("aten::ormqr"),
 };
 
-}  // namespace
+const OpRegistration reflectionDerivatives({.facts = reflectionDerivativesTable});
 
-OpFactRows reflectionDerivatives() { return reflectionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

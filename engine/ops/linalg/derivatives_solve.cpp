@@ -1,5 +1,5 @@
 // Gradients of inverses and linear systems.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -125,8 +125,8 @@ constexpr OpFacts solveDerivativesTable[] = {
     withoutDerivative("aten::linalg_ldl_solve"),
 };
 
-}  // namespace
+const OpRegistration solveDerivatives({.facts = solveDerivativesTable});
 
-OpFactRows solveDerivatives() { return solveDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Gradients of eigenvalues and eigenvectors.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -73,8 +73,8 @@ constexpr OpFacts spectralDerivativesTable[] = {
     withoutDerivative("aten::_linalg_eigvals"),
 };
 
-}  // namespace
+const OpRegistration spectralDerivatives({.facts = spectralDerivativesTable});
 
-OpFactRows spectralDerivatives() { return spectralDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of singular values and vectors: A = U · S · Vᴴ. With dX = Uᴴ · dA · V and gaps[i, j] = S[j]² - S[i]²:
 // dU = U · (dX · S + S · dXᴴ) / gaps, dV = V · (S · dX + dXᴴ · S) / gaps, and what lies outside of their columns.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -105,8 +105,8 @@ Result<Value> svdJvp(const CallRecord& call, const ValueList& tangents, const Op
 
 constexpr OpFacts svdDerivativesTable[] = {{.op = "aten::_linalg_svd", .gradient = ruleGradient<svd>, .jvp = svdJvp}};
 
-}  // namespace
+const OpRegistration svdDerivatives({.facts = svdDerivativesTable});
 
-OpFactRows svdDerivatives() { return svdDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Gradients of triangular systems.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/matrix_formulas.h"
 
 namespace kerf::inline ops {
@@ -64,8 +64,8 @@ constexpr OpFacts triangularDerivativesTable[] = {
     differentiable<oldTriangular, oldTriangularForward>("aten::triangular_solve"),
 };
 
-}  // namespace
+const OpRegistration triangularDerivatives({.facts = triangularDerivativesTable});
 
-OpFactRows triangularDerivatives() { return triangularDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

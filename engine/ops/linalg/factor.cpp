@@ -1,4 +1,5 @@
 // Factorizations: Cholesky, LU, L D L^T and QR, with the strides and phase conventions of LAPACK as PyTorch shows them.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
@@ -222,8 +223,8 @@ constexpr OpRow linalgFactorRows[] = {
      ldlSolveShape, ldlSolveKernel},
 };
 
-}  // namespace
+const OpRegistration linalgFactorOps({.rows = linalgFactorRows});
 
-OpRows linalgFactorOps() { return linalgFactorRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

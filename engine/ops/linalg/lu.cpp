@@ -1,6 +1,7 @@
 // LU factors and what follows from them: unpacking, solving, inverses and determinants.
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
@@ -275,8 +276,8 @@ constexpr OpRow linalgLuRows[] = {
      none, determinantShape, determinantKernel, nullptr, nullptr, logDeterminantProgram},
 };
 
-}  // namespace
+const OpRegistration linalgLuOps({.rows = linalgLuRows});
 
-OpRows linalgLuOps() { return linalgLuRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,7 +4,7 @@
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/type_promotion.h"
@@ -219,8 +219,8 @@ constexpr OpRow matmulRows[] = {
     {"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", matmul, intProductShape, intProductKernel},
 };
 
-}  // namespace
+const OpRegistration matmulOps({.rows = matmulRows});
 
-OpRows matmulOps() { return matmulRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Flops and sharding of matrix products.
-#include "engine/ops/linalg/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -34,8 +34,8 @@ constexpr OpFacts matmulFactsTable[] = {
     einsum("aten::t", "mn->nm"),
 };
 
-}  // namespace
+const OpRegistration matmulFacts({.facts = matmulFactsTable});
 
-OpFactRows matmulFacts() { return matmulFactsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // addr and addbmm: products whose order of rounding shows in 16-bit types.
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/linalg/families.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 
@@ -131,8 +131,8 @@ constexpr OpRow outerProductRows[] = {
      OpTrait::Matmul, addbmmShape, addbmmKernel},
 };
 
-}  // namespace
+const OpRegistration outerProductOps({.rows = outerProductRows});
 
-OpRows outerProductOps() { return outerProductRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/linalg/families.h"
 #include "engine/ops/linalg/support.h"
 
 namespace kerf::inline ops {
@@ -295,8 +295,8 @@ constexpr OpRow linalgProductRows[] = {
     compositeRow(tensorInverse, "aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration linalgProductOps({.rows = linalgProductRows});
 
-OpRows linalgProductOps() { return linalgProductRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/linalg/families.h"
 #include "engine/ops/linalg/support.h"
 
 namespace kerf::inline ops {
@@ -196,8 +196,8 @@ constexpr OpRow pseudoInverseRows[] = {
                  "hermitian=False) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration pseudoInverseOps({.rows = pseudoInverseRows});
 
-OpRows pseudoInverseOps() { return pseudoInverseRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

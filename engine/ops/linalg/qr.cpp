@@ -1,4 +1,5 @@
 // Householder QR and products with its orthogonal factor.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
@@ -154,8 +155,8 @@ constexpr OpRow linalgQrRows[] = {
      ormqrShape, ormqrKernel},
 };
 
-}  // namespace
+const OpRegistration linalgQrOps({.rows = linalgQrRows});
 
-OpRows linalgQrOps() { return linalgQrRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

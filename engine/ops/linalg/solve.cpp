@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
@@ -308,8 +309,8 @@ constexpr OpRow linalgSolveRows[] = {
     {"aten::inverse(Tensor self) -> Tensor", none, inverseShape, inverseKernel, nullptr, nullptr, inverseProgram},
 };
 
-}  // namespace
+const OpRegistration linalgSolveOps({.rows = linalgSolveRows});
 
-OpRows linalgSolveOps() { return linalgSolveRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // Eigenvalues and singular values.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
@@ -219,8 +220,8 @@ constexpr OpRow linalgSpectralRows[] = {
      svdKernel, nullptr, nullptr, oldSvdProgram},
 };
 
-}  // namespace
+const OpRegistration linalgSpectralOps({.rows = linalgSpectralRows});
 
-OpRows linalgSpectralOps() { return linalgSpectralRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

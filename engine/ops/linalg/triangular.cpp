@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/ops/reduce/data_sizes.h"
 #include "engine/tensor/copy.h"
@@ -214,8 +215,8 @@ constexpr OpRow linalgTriangularRows[] = {
      OpTrait::DataDependent, leastSquaresShape, leastSquaresKernel},
 };
 
-}  // namespace
+const OpRegistration linalgTriangularOps({.rows = linalgTriangularRows});
 
-OpRows linalgTriangularOps() { return linalgTriangularRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

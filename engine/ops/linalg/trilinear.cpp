@@ -3,8 +3,8 @@
 #include <array>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/linalg/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -131,8 +131,8 @@ constexpr OpRow trilinearRows[] = {
      OpTrait::None, trilinearShape, trilinearKernel},
 };
 
-}  // namespace
+const OpRegistration trilinearOps({.rows = trilinearRows});
 
-OpRows trilinearOps() { return trilinearRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

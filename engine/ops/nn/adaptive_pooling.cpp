@@ -1,5 +1,5 @@
 // Adaptive pooling: windows that divide the input evenly among the wanted output sizes; average and maximum, backward.
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -235,8 +235,8 @@ constexpr OpRow adaptivePoolingRows[] = {
      maxBackwardShape<3>, maxBackwardKernel<3>},
 };
 
-}  // namespace
+const OpRegistration adaptivePoolingOps({.rows = adaptivePoolingRows});
 
-OpRows adaptivePoolingOps() { return adaptivePoolingRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

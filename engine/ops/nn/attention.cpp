@@ -2,7 +2,7 @@
 // in double.
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/lines.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/attention_scores.h"
 #include "engine/ops/nn/row_math.h"
@@ -96,8 +96,8 @@ constexpr OpRow attentionRows[] = {
      matmul, forwardShape, forwardKernel},
 };
 
-}  // namespace
+const OpRegistration attentionOps({.rows = attentionRows});
 
-OpRows attentionOps() { return attentionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/nn/attention_scores.h"
@@ -188,8 +188,8 @@ constexpr OpRow attentionBackwardRows[] = {
      matmul, backwardShape, backwardKernel},
 };
 
-}  // namespace
+const OpRegistration attentionBackwardOps({.rows = attentionBackwardRows});
 
-OpRows attentionBackwardOps() { return attentionBackwardRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/families.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -313,8 +313,8 @@ constexpr OpRow flashAttentionRows[] = {
         matmul),
 };
 
-}  // namespace
+const OpRegistration flashAttentionOps({.rows = flashAttentionRows});
 
-OpRows flashAttentionOps() { return flashAttentionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,5 @@
 // Averages over windows as loops, and their gradients.
-#include "engine/ops/nn/window_lowering.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/windows.h"
 
 namespace kerf::inline ops {
@@ -97,8 +97,8 @@ constexpr OpFacts averageLoweringsRows[] = {
     dear(elementLowering("aten::avg_pool3d_backward", averagePoolBackward<3>, coversAverageBackward<3>)),
 };
 
-}  // namespace
+const OpRegistration averageLowerings({.facts = averageLoweringsRows});
 
-OpFactRows averageLowerings() { return averageLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,7 +4,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/channels.h"
 #include "engine/ops/nn/planes.h"
@@ -280,8 +280,8 @@ constexpr OpRow batchNormRows[] = {
      reduction, backwardShape, backwardKernel},
 };
 
-}  // namespace
+const OpRegistration batchNormOps({.rows = batchNormRows});
 
-OpRows batchNormOps() { return batchNormRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/nn/loss_reduction.h"
@@ -241,8 +241,8 @@ constexpr OpRow classLossRows[] = {
      OpTrait::None, marginBackwardShape, multilabelBackwardKernel},
 };
 
-}  // namespace
+const OpRegistration classLossOps({.rows = classLossRows});
 
-OpRows classLossOps() { return classLossRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

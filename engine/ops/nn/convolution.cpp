@@ -1,7 +1,7 @@
 // Convolutions through mathlib, in the memory format that PyTorch's CPU kernels choose.
 #include "engine/mathlib/convolution.h"
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/tensor/copy.h"
 
@@ -216,8 +216,8 @@ constexpr OpRow convolutionRows[] = {
      OpTrait::Convolution, backwardShape, backwardKernel},
 };
 
-}  // namespace
+const OpRegistration convolutionOps({.rows = convolutionRows});
 
-OpRows convolutionOps() { return convolutionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

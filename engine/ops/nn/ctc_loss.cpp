@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -208,8 +208,8 @@ constexpr OpRow ctcLossRows[] = {
      OpTrait::None, gradShape, gradKernel},
 };
 
-}  // namespace
+const OpRegistration ctcLossOps({.rows = ctcLossRows});
 
-OpRows ctcLossOps() { return ctcLossRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,8 +1,7 @@
 // Decompositions of softmax and its relatives: maxima are taken out before the exponential, as everywhere.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -94,9 +93,8 @@ constexpr TableProgram programs[] = {
     {"aten::_softmax_backward_data", inOpMath<fusedSoftmaxBackward>},
 };
 
-}  // namespace
+const OpRegistration layerDecompositions({.facts = layerDecompositionsTable, .programs = programs});
 
-OpFactRows layerDecompositions() { return layerDecompositionsTable; }
-TablePrograms layerTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

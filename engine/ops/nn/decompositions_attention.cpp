@@ -1,9 +1,8 @@
 // Decomposition of the CPU's flash attention into products and a softmax.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -42,8 +41,8 @@ constexpr OpFacts attentionDecompositionsTable[] = {
     decomposes("aten::_scaled_dot_product_flash_attention_for_cpu", flashForCpu),
 };
 
-}  // namespace
+const OpRegistration attentionDecompositions({.facts = attentionDecompositionsTable});
 
-OpFactRows attentionDecompositions() { return attentionDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

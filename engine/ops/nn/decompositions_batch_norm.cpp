@@ -1,8 +1,7 @@
 // Decompositions of batch norms: statistics by var_mean, running ones as values that the caller writes back.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -180,9 +179,8 @@ constexpr TableProgram programs[] = {
     {"aten::_batch_norm_with_update_functional", withoutTraining<Shape::FunctionalReserving, true>},
 };
 
-}  // namespace
+const OpRegistration batchNormDecompositions({.facts = batchNormDecompositionsTable, .programs = programs});
 
-OpFactRows batchNormDecompositions() { return batchNormDecompositionsTable; }
-TablePrograms batchNormTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,10 +1,9 @@
 // Decompositions of losses and their backward ops.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -227,8 +226,8 @@ constexpr OpFacts lossDecompositionsTable[] = {
     decomposes("aten::multilabel_margin_loss_forward", labelMarginLoss),
 };
 
-}  // namespace
+const OpRegistration lossDecompositions({.facts = lossDecompositionsTable});
 
-OpFactRows lossDecompositions() { return lossDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,8 +1,7 @@
 // Decompositions of normalizations and their backward ops into var_mean and arithmetic.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -181,8 +180,8 @@ constexpr OpFacts normDecompositionsTable[] = {
     decomposes("aten::native_group_norm_backward", inOpMath<groupNormBackward>),
 };
 
-}  // namespace
+const OpRegistration normDecompositions({.facts = normDecompositionsTable});
 
-OpFactRows normDecompositions() { return normDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,9 +1,8 @@
 // Decompositions of padding by reflection and replication: one gather by index a dimension.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -122,8 +121,8 @@ constexpr OpFacts paddingDecompositionsTable[] = {
     decomposes("aten::reflection_pad3d_backward", inOpMath<reflectionBackward>),
 };
 
-}  // namespace
+const OpRegistration paddingDecompositions({.facts = paddingDecompositionsTable});
 
-OpFactRows paddingDecompositions() { return paddingDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,9 +1,8 @@
 // Decomposition of grid sampling: one gather by index a corner.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -137,8 +136,8 @@ constexpr OpFacts samplingDecompositionsTable[] = {
     decomposes("aten::grid_sampler_2d", inOpMath<gridSampler>),
 };
 
-}  // namespace
+const OpRegistration samplingDecompositions({.facts = samplingDecompositionsTable});
 
-OpFactRows samplingDecompositions() { return samplingDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

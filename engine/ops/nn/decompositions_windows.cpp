@@ -1,10 +1,9 @@
 // Decompositions of ops on windows of images: interpolation, im2col, pooling, embeddings.
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -236,9 +235,8 @@ constexpr TableProgram programs[] = {
     {"aten::adaptive_max_pool2d", evenMaxPool, dividesEvenly},
 };
 
-}  // namespace
+const OpRegistration windowDecompositions({.facts = windowDecompositionsTable, .programs = programs});
 
-OpFactRows windowDecompositions() { return windowDecompositionsTable; }
-TablePrograms windowTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

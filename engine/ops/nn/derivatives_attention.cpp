@@ -1,8 +1,8 @@
 // Gradients of attention kernels, with the weights computed anew for tangents.
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -96,8 +96,8 @@ constexpr OpFacts attentionDerivativesTable[] = {
     withoutDerivative("prims::prepare_softmax_online"),
 };
 
-}  // namespace
+const OpRegistration attentionDerivatives({.facts = attentionDerivativesTable});
 
-OpFactRows attentionDerivatives() { return attentionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of batch norm in its forms. All of them have input, weight and bias as their first arguments.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/norm_terms.h"
 
 namespace kerf::inline ops {
@@ -118,8 +118,8 @@ constexpr OpFacts batchNormDerivativesTable[] = {
     differentiable<batchNormBackward, batchNormBackwardForward>("aten::batch_norm_backward"),
 };
 
-}  // namespace
+const OpRegistration batchNormDerivatives({.facts = batchNormDerivativesTable});
 
-OpFactRows batchNormDerivatives() { return batchNormDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of convolutions, and of those once more.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -76,8 +76,8 @@ constexpr OpFacts convolutionDerivativesTable[] = {
     differentiable<convolutionBackward, convolutionBackwardForward>("aten::convolution_backward"),
 };
 
-}  // namespace
+const OpRegistration convolutionDerivatives({.facts = convolutionDerivativesTable});
 
-OpFactRows convolutionDerivatives() { return convolutionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of embedding bags.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -43,8 +43,8 @@ constexpr OpFacts embeddingBagDerivativesTable[] = {
     withoutDerivative("aten::embedding_renorm_"),
 };
 
-}  // namespace
+const OpRegistration embeddingBagDerivatives({.facts = embeddingBagDerivativesTable});
 
-OpFactRows embeddingBagDerivatives() { return embeddingBagDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

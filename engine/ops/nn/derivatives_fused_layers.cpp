@@ -1,6 +1,6 @@
 // Gradients of gated units and grouped products; optimizer steps have none.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -73,8 +73,8 @@ constexpr OpFacts fusedLayerDerivativesTable[] = {
     withoutDerivative("aten::_amp_update_scale_"),
 };
 
-}  // namespace
+const OpRegistration fusedLayerDerivatives({.facts = fusedLayerDerivativesTable});
 
-OpFactRows fusedLayerDerivatives() { return fusedLayerDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

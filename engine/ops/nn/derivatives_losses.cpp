@@ -1,6 +1,6 @@
 // Gradients of losses that have backward ops: X(self, target, …) with X_backward(grad, self, target, …).
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -123,8 +123,8 @@ constexpr OpFacts lossDerivativesTable[] = {
     withoutDerivative("aten::multilabel_margin_loss_backward"),
 };
 
-}  // namespace
+const OpRegistration lossDerivatives({.facts = lossDerivativesTable});
 
-OpFactRows lossDerivatives() { return lossDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // Gradients of binary cross entropy, and of the backward ops of element-wise losses:
 // X_backward(grad_output, self, target, …).
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -122,8 +122,8 @@ constexpr OpFacts entropyDerivativesTable[] = {
     twice<entropyCurvature>("aten::binary_cross_entropy_backward"),
 };
 
-}  // namespace
+const OpRegistration entropyDerivatives({.facts = entropyDerivativesTable});
 
-OpFactRows entropyDerivatives() { return entropyDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

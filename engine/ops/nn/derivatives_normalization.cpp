@@ -1,6 +1,6 @@
 // Gradients of layer and group norm.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/norm_terms.h"
 
 namespace kerf::inline ops {
@@ -129,8 +129,8 @@ constexpr OpFacts normalizationDerivativesTable[] = {
     differentiable<groupNormBackward, groupNormBackwardForward>("aten::native_group_norm_backward"),
 };
 
-}  // namespace
+const OpRegistration normalizationDerivatives({.facts = normalizationDerivativesTable});
 
-OpFactRows normalizationDerivatives() { return normalizationDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of pooling and padding.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -159,8 +159,8 @@ constexpr OpFacts poolingDerivativesTable[] = {
     linear<unpooled<3>>("aten::max_unpool3d"),
 };
 
-}  // namespace
+const OpRegistration poolingDerivatives({.facts = poolingDerivativesTable});
 
-OpFactRows poolingDerivatives() { return poolingDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

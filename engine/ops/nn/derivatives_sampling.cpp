@@ -1,6 +1,6 @@
 // Gradients of what samples planes elsewhere: upsampling, grid_sampler.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -80,8 +80,8 @@ constexpr OpFacts samplingDerivativesTable[] = {
     withoutDerivative("aten::grid_sampler_3d_backward"),
 };
 
-}  // namespace
+const OpRegistration samplingDerivatives({.facts = samplingDerivativesTable});
 
-OpFactRows samplingDerivatives() { return samplingDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

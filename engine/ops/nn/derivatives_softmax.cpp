@@ -1,6 +1,6 @@
 // Gradients of softmax and its relatives.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/backward_calls.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -76,8 +76,8 @@ constexpr OpFacts softmaxDerivativesTable[] = {
     differentiable<logSoftmaxBackward, logSoftmaxBackwardForward>("aten::_log_softmax_backward_data"),
 };
 
-}  // namespace
+const OpRegistration softmaxDerivatives({.facts = softmaxDerivativesTable});
 
-OpFactRows softmaxDerivatives() { return softmaxDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

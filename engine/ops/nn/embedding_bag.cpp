@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/embedding_bag.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 
@@ -215,8 +215,8 @@ constexpr OpRow embeddingBagRows[] = {
      OpTrait::Inplace | OpTrait::Impure, renormShape, renormKernel},
 };
 
-}  // namespace
+const OpRegistration embeddingBagOps({.rows = embeddingBagRows});
 
-OpRows embeddingBagOps() { return embeddingBagRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

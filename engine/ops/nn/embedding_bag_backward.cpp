@@ -1,9 +1,9 @@
 // Gradients of embedding_bag by the weight and by the per-sample weights.
 #include <algorithm>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/nn/embedding_bag.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -168,8 +168,8 @@ constexpr OpRow embeddingBagBackwardRows[] = {
      OpTrait::None, scaleGradShape, scaleGradKernel},
 };
 
-}  // namespace
+const OpRegistration embeddingBagBackwardOps({.rows = embeddingBagBackwardRows});
 
-OpRows embeddingBagBackwardOps() { return embeddingBagBackwardRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Fractional max pooling (windows placed by random samples that are arguments) and max unpooling.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -184,8 +184,8 @@ constexpr OpRow fractionalPoolingRows[] = {
      none, unpoolShape<3>, unpoolKernel<3>},
 };
 
-}  // namespace
+const OpRegistration fractionalPoolingOps({.rows = fractionalPoolingRows});
 
-OpRows fractionalPoolingOps() { return fractionalPoolingRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

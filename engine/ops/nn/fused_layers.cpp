@@ -6,8 +6,8 @@
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -266,8 +266,8 @@ constexpr OpRow fusedLayerRows[] = {
      OpTrait::None, updateShape, updateKernel},
 };
 
-}  // namespace
+const OpRegistration fusedLayerOps({.rows = fusedLayerRows});
 
-OpRows fusedLayerOps() { return fusedLayerRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -260,8 +260,8 @@ constexpr OpRow fusedOptimizerRows[] = {
      inplace, nothing, inplaceKernel<adagrad>},
 };
 
-}  // namespace
+const OpRegistration fusedOptimizerOps({.rows = fusedOptimizerRows});
 
-OpRows fusedOptimizerOps() { return fusedOptimizerRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

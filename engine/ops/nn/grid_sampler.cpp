@@ -1,7 +1,7 @@
 // grid_sample in two and three dimensions: an image read at normalised positions, with its gradients.
 #include <cmath>
 
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/grid_taps.h"
 #include "engine/ops/nn/planes.h"
 
@@ -255,8 +255,8 @@ constexpr OpRow gridSamplerRows[] = {
      sampleShape<2>, sampleKernel<2>},
 };
 
-}  // namespace
+const OpRegistration gridSamplerOps({.rows = gridSamplerRows});
 
-OpRows gridSamplerOps() { return gridSamplerRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

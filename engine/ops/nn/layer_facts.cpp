@@ -1,5 +1,5 @@
 // Flops of convolutions and attention.
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -37,8 +37,8 @@ constexpr OpFacts layerFactsTable[] = {
     {.op = "aten::_scaled_dot_product_efficient_attention_backward", .flops = attention<1, 5>},
 };
 
-}  // namespace
+const OpRegistration layerFacts({.facts = layerFactsTable});
 
-OpFactRows layerFacts() { return layerFactsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

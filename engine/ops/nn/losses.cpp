@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/nn/loss_reduction.h"
 #include "engine/ops/nn/planes.h"
@@ -220,8 +220,8 @@ constexpr OpRow lossRows[] = {
      reduction, lossShape, logitEntropyKernel},
 };
 
-}  // namespace
+const OpRegistration lossOps({.rows = lossRows});
 
-OpRows lossOps() { return lossRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

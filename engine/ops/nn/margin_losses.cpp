@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -254,8 +254,8 @@ constexpr OpRow marginLossRows[] = {
      none, groupNormBackwardShape, groupNormBackwardKernel},
 };
 
-}  // namespace
+const OpRegistration marginLossOps({.rows = marginLossRows});
 
-OpRows marginLossOps() { return marginLossRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // Resampling by nearest neighbours as loops, and its gradient for factors that are powers of two.
 #include <cmath>
 
-#include "engine/ops/nn/window_lowering.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/windows.h"
 
 namespace kerf::inline ops {
@@ -97,8 +97,8 @@ constexpr OpFacts nearestLoweringsRows[] = {
     elementLowering("aten::upsample_nearest3d_backward", nearestBackward, coversNearestBackward),
 };
 
-}  // namespace
+const OpRegistration nearestLowerings({.facts = nearestLoweringsRows});
 
-OpFactRows nearestLowerings() { return nearestLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/reduce/engine.h"
@@ -238,8 +238,8 @@ constexpr OpRow normalizationRows[] = {
      reduction, groupShape, groupKernel},
 };
 
-}  // namespace
+const OpRegistration normalizationOps({.rows = normalizationRows});
 
-OpRows normalizationOps() { return normalizationRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

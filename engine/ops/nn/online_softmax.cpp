@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/lines.h"
-#include "engine/ops/core/op_row.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -37,8 +36,8 @@ constexpr OpRow onlineSoftmaxRows[] = {
      onlineKernel},
 };
 
-}  // namespace
+const OpRegistration onlineSoftmaxOps({.rows = onlineSoftmaxRows});
 
-OpRows onlineSoftmaxOps() { return onlineSoftmaxRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

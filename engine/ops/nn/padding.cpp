@@ -1,7 +1,7 @@
 // Reflection and replication padding of the last one to three dimensions, and their backwards.
 #include <algorithm>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
@@ -127,8 +127,8 @@ constexpr OpRow paddingRows[] = {
     KERF_PAD("replication", "2", "4", Fold::Replicate), KERF_PAD("replication", "3", "6", Fold::Replicate),
 };
 
-}  // namespace
+const OpRegistration paddingOps({.rows = paddingRows});
 
-OpRows paddingOps() { return paddingRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

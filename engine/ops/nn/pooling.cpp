@@ -1,5 +1,5 @@
 // Pooling in one to three dimensions: max with positions, average, adaptive, and the low-memory forms of Inductor.
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 
 #include <algorithm>
 
@@ -350,8 +350,8 @@ constexpr OpRow poolingRows[] =
      none, averageBackwardShape<3>, averageBackwardKernel<3>},
 };
 
-}  // namespace
+const OpRegistration poolingOps({.rows = poolingRows});
 
-OpRows poolingOps() { return poolingRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

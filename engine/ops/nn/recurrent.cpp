@@ -1,6 +1,6 @@
 // Recurrent layers: LSTM, GRU and plain cells, single steps and whole sequences, by PyTorch's equations.
 #include "engine/ops/core/composite.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -278,8 +278,8 @@ constexpr OpRow recurrentRows[] = {
                  "input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)"),
 };
 
-}  // namespace
+const OpRegistration recurrentOps({.rows = recurrentRows});
 
-OpRows recurrentOps() { return recurrentRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

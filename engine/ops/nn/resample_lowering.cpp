@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/nn/families.h"
-#include "engine/ops/nn/window_lowering.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -309,8 +308,8 @@ constexpr OpFacts resampleLoweringsRows[] = {
     resamplingGradient<Resampling::NearestExact>("aten::_upsample_nearest_exact3d_backward"),
 };
 
-}  // namespace
+const OpRegistration resampleLowerings({.facts = resampleLoweringsRows});
 
-OpFactRows resampleLowerings() { return resampleLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

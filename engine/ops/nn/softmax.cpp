@@ -5,7 +5,7 @@
 #include "engine/mathlib/vector_math.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/lines.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/row_math.h"
 
@@ -125,8 +125,8 @@ constexpr OpRow softmaxRows[] = {
      reduction, backwardShape, backwardKernel<Kind::Log>},
 };
 
-}  // namespace
+const OpRegistration softmaxOps({.rows = softmaxRows});
 
-OpRows softmaxOps() { return softmaxRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

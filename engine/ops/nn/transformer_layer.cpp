@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
-#include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -179,8 +179,8 @@ constexpr OpRow transformerRows[] = {
                  matmul),
 };
 
-}  // namespace
+const OpRegistration transformerOps({.rows = transformerRows});
 
-OpRows transformerOps() { return transformerRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 
@@ -290,8 +290,8 @@ constexpr OpRow upsampleRows[] = {
     KERF_UPSAMPLE("_upsample_bicubic2d_aa", "2", "4", KERF_ALIGN, KERF_SCALES2, Method::CubicAntialias),
 };
 
-}  // namespace
+const OpRegistration upsampleOps({.rows = upsampleRows});
 
-OpRows upsampleOps() { return upsampleRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

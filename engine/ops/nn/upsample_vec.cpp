@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
-#include "engine/ops/nn/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -90,8 +90,8 @@ constexpr OpRow upsampleVecRows[] = {
     KERF_VEC_ALIGN("_upsample_bicubic2d_aa"),
 };
 
-}  // namespace
+const OpRegistration upsampleVecOps({.rows = upsampleVecRows});
 
-OpRows upsampleVecOps() { return upsampleVecRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -5,7 +5,7 @@
 //   after:  for i0 < 4: for i1 < 4: for i2 < 4: y[…] = max(x[64*i0 + 16*i1 + 2*i2], …)
 #include <limits>
 
-#include "engine/ops/nn/window_lowering.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/windows.h"
 
 namespace kerf::inline ops {
@@ -183,8 +183,8 @@ constexpr OpFacts windowLoweringsRows[] = {
     ofOwnPlaces(dear(elementLowering("aten::max_pool3d_with_indices_backward", maxPoolBackward, coversMaxBackward))),
 };
 
-}  // namespace
+const OpRegistration windowLowerings({.facts = windowLoweringsRows});
 
-OpFactRows windowLowerings() { return windowLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <random>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/planted/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/planted/planting_mark.h"
 #include "engine/ops/pointwise/engine.h"
 
@@ -123,8 +123,6 @@ std::int64_t plantingMark() {
   return mark;
 }
 
-OpRows plantedOps() { return plantedRows; }
-
-OpFactRows plantedLowerings() { return lowerings; }
+const OpRegistration plantedOps({.rows = plantedRows, .facts = lowerings});
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -125,8 +125,8 @@ constexpr OpFacts activationLoweringsRows[] = {
     pointwiseLowering("aten::hardsigmoid_backward", Floats, hardsigmoidBackward, 6),
 };
 
-}  // namespace
+const OpRegistration activationLowerings({.facts = activationLoweringsRows});
 
-OpFactRows activationLowerings() { return activationLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // Activation functions and their element-wise backwards.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/vector.h"
 
@@ -191,8 +192,8 @@ constexpr OpRow activationRows[] = {
     pointwiseRow("aten::log_sigmoid(Tensor self) -> Tensor", real<LogSigmoid>),
 };
 
-}  // namespace
+const OpRegistration activationOps({.rows = activationRows});
 
-OpRows activationOps() { return activationRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

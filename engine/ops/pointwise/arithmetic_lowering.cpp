@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -171,8 +171,8 @@ constexpr OpFacts arithmeticLoweringsRows[] = {
     pointwiseLowering("aten::positive", Numbers, identity, 0),
 };
 
-}  // namespace
+const OpRegistration arithmeticLowerings({.facts = arithmeticLoweringsRows});
 
-OpFactRows arithmeticLowerings() { return arithmeticLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

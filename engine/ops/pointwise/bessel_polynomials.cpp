@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/engine.h"
-#include "engine/ops/pointwise/families.h"
 #include "engine/ops/pointwise/special_functions.h"
 
 namespace kerf::inline ops {
@@ -217,8 +217,8 @@ constexpr OpRow specialFunctionRows[] = {
     KERF_POLYNOMIAL("legendre_polynomial_p", Legendre, false),
 };
 
-}  // namespace
+const OpRegistration specialFunctionOps({.rows = specialFunctionRows});
 
-OpRows specialFunctionOps() { return specialFunctionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // Two-operand element-wise arithmetic.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/special_functions.h"
@@ -243,8 +244,8 @@ constexpr OpRow pointwiseBinaryRows[] = {
     pointwiseRow("aten::special_zeta(Tensor self, Tensor other) -> Tensor", toFloat<Zeta>),
 };
 
-}  // namespace
+const OpRegistration pointwiseBinaryOps({.rows = pointwiseBinaryRows});
 
-OpRows pointwiseBinaryOps() { return pointwiseBinaryRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Conversions of dtype, and copies.
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/tensor/copy.h"
 
@@ -61,8 +61,8 @@ constexpr OpRow castRows[] = {
      copyKernel},
 };
 
-}  // namespace
+const OpRegistration castOps({.rows = castRows});
 
-OpRows castOps() { return castRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // Comparisons and logical ops: computed in the promoted type, bool results.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/engine.h"
 
@@ -36,8 +37,8 @@ constexpr OpRow comparisonRows[] = {
     pointwiseRow("aten::logical_xor(Tensor self, Tensor other) -> Tensor", compare<LogicalXor>),
 };
 
-}  // namespace
+const OpRegistration comparisonOps({.rows = comparisonRows});
 
-OpRows comparisonOps() { return comparisonRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

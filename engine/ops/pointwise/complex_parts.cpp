@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/views.h"
-#include "engine/ops/pointwise/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -174,8 +174,8 @@ constexpr OpRow complexRows[] = {
     {"aten::is_complex(Tensor self) -> bool", OpTrait::None, isComplexKernel, isComplexKernel},
 };
 
-}  // namespace
+const OpRegistration complexOps({.rows = complexRows});
 
-OpRows complexOps() { return complexRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/support/thread_pool.h"
@@ -152,7 +153,6 @@ KERF_COMPLEX(sincOf, x[0] == Z(0) ? Z(1) : divide(std::sin(x[0] * M_PI), x[0] * 
 KERF_COMPLEX(notNumber, truth(nanIn(x[0])))
 KERF_COMPLEX(isInfinite, truth(std::isinf(x[0].real()) || std::isinf(x[0].imag())))
 KERF_COMPLEX(finite, truth(std::isfinite(x[0].real()) && std::isfinite(x[0].imag())))
-KERF_COMPLEX(isReal, truth(x[0].imag() == 0))
 KERF_COMPLEX(logicalNot, truth(!nonZero(x[0])))
 
 KERF_COMPLEX(add, x[0] + multiply(x[2], x[1]))
@@ -208,7 +208,6 @@ constexpr OpRow complexPointwiseRowsTable[] = {
     row<notNumber, 1, Out::Bool>("aten::isnan(Tensor self)"),
     row<isInfinite, 1, Out::Bool>("aten::isinf(Tensor self)"),
     row<finite, 1, Out::Bool>("aten::isfinite(Tensor self)"),
-    row<isReal, 1, Out::Bool>("aten::isreal(Tensor self)"),
     row<logicalNot, 1, Out::Bool>("aten::logical_not(Tensor self)"),
     row<add, 3>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)"),
     row<add, 3>("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1)"),
@@ -244,8 +243,8 @@ constexpr OpRow complexPointwiseRowsTable[] = {
     row<tanhBackward, 2>("aten::tanh_backward(Tensor grad_output, Tensor output)"),
 };
 
-}  // namespace
+const OpRegistration complexPointwiseRows({.complex = complexPointwiseRowsTable});
 
-OpRows complexPointwiseRows() { return complexPointwiseRowsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

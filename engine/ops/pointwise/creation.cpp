@@ -1,7 +1,7 @@
 // Ops that make tensors from sizes and numbers.
 #include <cmath>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
@@ -409,8 +409,8 @@ constexpr OpRow creationRows[] = {
      none, triangleShape<false>, triangleKernel<false>},
 };
 
-}  // namespace
+const OpRegistration creationOps({.rows = creationRows});
 
-OpRows creationOps() { return creationRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Casts, copies, constants and index sequences: values made from one operand, or from none.
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -59,8 +59,8 @@ constexpr OpFacts creationLoweringsRows[] = {
     pointwiseLowering("prims::iota", Raw, iota, 1),
 };
 
-}  // namespace
+const OpRegistration creationLowerings({.facts = creationLoweringsRows});
 
-OpFactRows creationLowerings() { return creationLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

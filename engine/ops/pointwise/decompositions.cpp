@@ -1,10 +1,9 @@
 // Decompositions of activations: what AOTAutograd's tables write in their place.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -152,9 +151,8 @@ constexpr TableProgram inductor[] = {
     {"aten::silu", inOpMath<siluByExponential>},
 };
 
-}  // namespace
+const OpRegistration pointwiseDecompositions({.facts = pointwiseDecompositionsTable, .programs = inductor});
 
-OpFactRows pointwiseDecompositions() { return pointwiseDecompositionsTable; }
-TablePrograms pointwiseTablePrograms() { return inductor; }
+}  // namespace
 
 }  // namespace kerf::inline ops

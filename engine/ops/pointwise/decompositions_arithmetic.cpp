@@ -2,12 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -245,9 +244,8 @@ constexpr TableProgram inductor[] = {
     {"aten::clamp", clampByBounds},
 };
 
-}  // namespace
+const OpRegistration arithmeticDecompositions({.facts = arithmeticDecompositionsTable, .programs = inductor});
 
-OpFactRows arithmeticDecompositions() { return arithmeticDecompositionsTable; }
-TablePrograms arithmeticTablePrograms() { return inductor; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,10 +1,9 @@
 // Decompositions of the backward ops of activations.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -157,8 +156,8 @@ constexpr OpFacts activationBackwardDecompositionsTable[] = {
     decomposes("aten::threshold_backward", thresholdBackward),
 };
 
-}  // namespace
+const OpRegistration activationBackwardDecompositions({.facts = activationBackwardDecompositionsTable});
 
-OpFactRows activationBackwardDecompositions() { return activationBackwardDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

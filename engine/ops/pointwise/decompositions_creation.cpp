@@ -1,12 +1,11 @@
 // Decompositions of new tensors, casts and choices.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -168,9 +167,8 @@ constexpr TableProgram inductor[] = {
     {"aten::full_like", fullLikeByFull},
 };
 
-}  // namespace
+const OpRegistration creationDecompositions({.facts = creationDecompositionsTable, .programs = inductor});
 
-OpFactRows creationDecompositions() { return creationDecompositionsTable; }
-TablePrograms creationTablePrograms() { return inductor; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,11 +1,10 @@
 // Decompositions of ranges, of the indices of triangles, and of casts.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -205,8 +204,8 @@ constexpr OpFacts rangeDecompositionsTable[] = {
     decomposes("aten::_to_copy", castByPrims),
 };
 
-}  // namespace
+const OpRegistration rangeDecompositions({.facts = rangeDecompositionsTable});
 
-OpFactRows rangeDecompositions() { return rangeDecompositionsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -168,8 +168,8 @@ constexpr OpFacts pointwiseDerivativesTable[] = {
     slope<same>("prims::device_put"),
 };
 
-}  // namespace
+const OpRegistration pointwiseDerivatives({.facts = pointwiseDerivativesTable});
 
-OpFactRows pointwiseDerivatives() { return pointwiseDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // Derivatives of activations. What autograd calls are their backward ops, whose own derivatives are in
 // derivatives_backward.cpp.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -105,8 +105,8 @@ constexpr OpFacts activationDerivativesTable[] = {
     differentiable<glu, gluTangent>("aten::glu"),
 };
 
-}  // namespace
+const OpRegistration activationDerivatives({.facts = activationDerivativesTable});
 
-OpFactRows activationDerivatives() { return activationDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

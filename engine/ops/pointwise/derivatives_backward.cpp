@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -131,8 +131,8 @@ constexpr OpFacts activationBackwardDerivativesTable[] = {
     differentiable<prelu, preluTangent>("aten::_prelu_kernel_backward"),
 };
 
-}  // namespace
+const OpRegistration activationBackwardDerivatives({.facts = activationBackwardDerivativesTable});
 
-OpFactRows activationBackwardDerivatives() { return activationBackwardDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

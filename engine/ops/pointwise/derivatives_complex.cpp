@@ -1,7 +1,7 @@
 // Derivatives of what takes complex numbers apart and puts them together. All but angle, sgn and polar are linear over
 // the real numbers.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -92,8 +92,8 @@ constexpr OpFacts complexDerivativesTable[] = {
     differentiable<sgn, sgnTangent>("aten::sgn"),
 };
 
-}  // namespace
+const OpRegistration complexDerivatives({.facts = complexDerivativesTable});
 
-OpFactRows complexDerivatives() { return complexDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Element-wise and creating ops through which nothing flows, or whose result holds one argument's values only.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -119,8 +119,8 @@ constexpr OpFacts constantDerivativesTable[] = {
     notDifferentiable("prims::iota"),
 };
 
-}  // namespace
+const OpRegistration constantDerivatives({.facts = constantDerivativesTable});
 
-OpFactRows constantDerivatives() { return constantDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -104,8 +104,8 @@ constexpr OpFacts functionDerivativesTable[] = {
     differentiable<frexp, frexpTangent>("aten::frexp"),
 };
 
-}  // namespace
+const OpRegistration functionDerivatives({.facts = functionDerivativesTable});
 
-OpFactRows functionDerivatives() { return functionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/pointwise/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -146,8 +146,8 @@ constexpr OpFacts specialFunctionDerivativesTable[] = {
     differentiable<zeta, zetaTangent>("aten::special_zeta"),
 };
 
-}  // namespace
+const OpRegistration specialFunctionDerivatives({.facts = specialFunctionDerivativesTable});
 
-OpFactRows specialFunctionDerivatives() { return specialFunctionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,11 +1,11 @@
 // Quotients and remainders.
 #include <algorithm>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/division.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/engine.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -116,6 +116,6 @@ bool dividesByOne(const BoundArguments& args) {
   return divisor == nullptr || divisor->dim() == 0;
 }
 
-OpRows divisionOps() { return divisionRows; }
+const OpRegistration divisionOps({.rows = divisionRows});
 
 }  // namespace kerf::inline ops

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/division.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -145,8 +145,8 @@ constexpr OpFacts divisionLoweringsRows[] = {
     loweringWhere(shiftsNarrowByNumber, pointwiseLowering("aten::__rshift__", Integers, shiftRight, 3)),
 };
 
-}  // namespace
+const OpRegistration divisionLowerings({.facts = divisionLoweringsRows});
 
-OpFactRows divisionLowerings() { return divisionLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // The _foreach_ family: one op on every tensor of a list.
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -189,8 +189,8 @@ constexpr OpRow foreachRows[] = {
              "aten.lerp.Scalar"),
 };
 
-}  // namespace
+const OpRegistration foreachOps({.rows = foreachRows});
 
-OpRows foreachOps() { return foreachRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/complex_rows.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/tensor/copy.h"
@@ -221,8 +221,8 @@ constexpr OpRow inplaceRows[] = {
     KERF_COMPARE_INPLACE("ge"),
 };
 
-}  // namespace
+const OpRegistration inplaceOps({.rows = inplaceRows});
 
-OpRows inplaceOps() { return inplaceRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/index/views.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/pointwise/element_math.h"
-#include "engine/ops/pointwise/families.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/tensor/copy.h"
 
@@ -244,8 +244,8 @@ constexpr OpRow overDoublesRows[] = {
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", none, gluShape, gluKernel},
 };
 
-}  // namespace
+const OpRegistration overDoublesOps({.rows = overDoublesRows});
 
-OpRows overDoublesOps() { return overDoublesRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // Element-wise ops of three and four operands: where, clamp, lerp, addcmul, fma, masked_fill.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/engine.h"
@@ -75,8 +76,8 @@ constexpr OpRow pointwiseTernaryRows[] = {
     maskedFillRow("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration pointwiseTernaryOps({.rows = pointwiseTernaryRows});
 
-OpRows pointwiseTernaryOps() { return pointwiseTernaryRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
 // One-operand element-wise ops: one functor and one table line each.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/ops/pointwise/vector.h"
@@ -139,8 +140,8 @@ constexpr OpRow pointwiseUnaryRows[] = {
     pointwiseRow("aten::special_log_ndtr(Tensor self) -> Tensor", toFloat<LogNormalCdf>),
 };
 
-}  // namespace
+const OpRegistration pointwiseUnaryOps({.rows = pointwiseUnaryRows});
 
-OpRows pointwiseUnaryOps() { return pointwiseUnaryRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

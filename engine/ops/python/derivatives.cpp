@@ -1,6 +1,5 @@
 // Nothing flows through what gives Python numbers.
-#include "engine/ops/core/op_facts.h"
-#include "engine/ops/python/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -21,8 +20,8 @@ constexpr OpFacts numberDerivativesTable[] = {
     notDifferentiable("aten::sym_stride"),
 };
 
-}  // namespace
+const OpRegistration numberDerivatives({.facts = numberDerivativesTable});
 
-OpFactRows numberDerivatives() { return numberDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/ops/python/symbolic_numbers.h"
@@ -306,8 +306,8 @@ constexpr OpRow pythonRows[] = {
 
 }  // namespace
 
-OpRows pythonOps() { return pythonRows; }
-
 std::string_view tensorOperator(std::string_view target) { return namedTensorOperator(target); }
+
+const OpRegistration pythonOps({.rows = pythonRows});
 
 }  // namespace kerf::inline ops

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
-#include "engine/ops/python/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/python/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
 
@@ -196,8 +196,8 @@ constexpr OpRow symbolRows[] = {
     {"torch::_check_is_size(Any i, Any message=None, *, Any max=None) -> ()", impure, noneShape, checkHolds},
 };
 
-}  // namespace
+const OpRegistration symbolOps({.rows = symbolRows});
 
-OpRows symbolOps() { return symbolRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

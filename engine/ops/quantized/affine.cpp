@@ -1,6 +1,6 @@
 // torchao.*: affine quantization of tensors in blocks, as graphs of quantized models call it; shapes only.
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/quantized/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -49,9 +49,9 @@ constexpr OpRow affineQuantizationRows[] = {
      OpTrait::None, parametersShape, shapesOnly},
 };
 
-}  // namespace
+const OpRegistration affineQuantizationOps({.rows = affineQuantizationRows});
 
-OpRows affineQuantizationOps() { return affineQuantizationRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops
 

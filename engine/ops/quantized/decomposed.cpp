@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
-#include "engine/ops/quantized/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -293,9 +293,9 @@ constexpr OpRow quantizedDecomposedRows[] = {
                                          "axis, int quant_min, int quant_max) -> Tensor"),
 };
 
-}  // namespace
+const OpRegistration quantizedDecomposedOps({.rows = quantizedDecomposedRows});
 
-OpRows quantizedDecomposedOps() { return quantizedDecomposedRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops
 

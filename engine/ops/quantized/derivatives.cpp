@@ -1,6 +1,6 @@
 // Gradients of fake quantization: straight through the elements inside of the range, as torch.ao trains with it.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/quantized/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -68,8 +68,8 @@ constexpr OpFacts quantizationDerivativesTable[] = {
     withoutDerivative("onednn::qlinear_pointwise.tensor"),
 };
 
-}  // namespace
+const OpRegistration quantizationDerivatives({.facts = quantizationDerivativesTable});
 
-OpFactRows quantizationDerivatives() { return quantizationDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

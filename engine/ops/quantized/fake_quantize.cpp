@@ -4,8 +4,8 @@
 
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/quantized/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -253,8 +253,8 @@ constexpr OpRow fakeQuantizeRows[] = {
      OpTrait::Matmul, scaledShape, scaledKernel},
 };
 
-}  // namespace
+const OpRegistration fakeQuantizeOps({.rows = fakeQuantizeRows});
 
-OpRows fakeQuantizeOps() { return fakeQuantizeRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

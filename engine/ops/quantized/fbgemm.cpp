@@ -1,6 +1,6 @@
 // fbgemm.*: jagged tensors and 8-bit products of recommendation models; shapes only.
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/quantized/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -59,8 +59,8 @@ constexpr OpRow fbgemmRows[] = {
      OpTrait::Matmul, rowwiseProduct, shapesOnly},
 };
 
-}  // namespace
+const OpRegistration fbgemmOps({.rows = fbgemmRows});
 
-OpRows fbgemmOps() { return fbgemmRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

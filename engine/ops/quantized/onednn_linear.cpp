@@ -6,7 +6,7 @@
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/quantized/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -135,8 +135,8 @@ constexpr OpRow onednnLinearRows[] = {
      OpTrait::Matmul, linearShape, linearKernel},
 };
 
-}  // namespace
+const OpRegistration onednnLinearOps({.rows = onednnLinearRows});
 
-OpRows onednnLinearOps() { return onednnLinearRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/random/draws.h"
-#include "engine/ops/random/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -317,8 +317,8 @@ constexpr OpRow randomChoiceRows[] = {
      random, multinomialShape, multinomialKernel},
 };
 
-}  // namespace
+const OpRegistration randomChoiceOps({.rows = randomChoiceRows});
 
-OpRows randomChoiceOps() { return randomChoiceRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

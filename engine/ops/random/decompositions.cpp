@@ -1,10 +1,9 @@
 // Decompositions of random ops into uniform and normal numbers.
 #include <cmath>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/random/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -98,9 +97,8 @@ constexpr TableProgram programs[] = {
     {"aten::randn_like", drawnLike<true>},
 };
 
-}  // namespace
+const OpRegistration randomDecompositions({.facts = randomDecompositionsTable, .programs = programs});
 
-OpFactRows randomDecompositions() { return randomDecompositionsTable; }
-TablePrograms randomTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,7 +1,7 @@
 // What flows through random tensors: dropout and rrelu keep their draws; other draws do not depend on their arguments
 // as autograd sees them, which gives zeros.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/random/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -94,8 +94,8 @@ constexpr OpFacts randomDerivativesTable[] = {
     notDifferentiable("rngprims::philox_rand"),
 };
 
-}  // namespace
+const OpRegistration randomDerivatives({.facts = randomDerivativesTable});
 
-OpFactRows randomDerivatives() { return randomDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

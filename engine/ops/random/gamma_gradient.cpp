@@ -2,9 +2,9 @@
 // dx/dα = -∂P(α, x)/∂α / p(x; α), with P the distribution and p its density.
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/engine.h"
 #include "engine/ops/pointwise/special_functions.h"
-#include "engine/ops/random/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -61,8 +61,8 @@ constexpr OpRow gammaGradientRows[] = {
     pointwiseRow("aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", gammaGradientSpec),
 };
 
-}  // namespace
+const OpRegistration gammaGradientOps({.rows = gammaGradientRows});
 
-OpRows gammaGradientOps() { return gammaGradientRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/random/draws.h"
-#include "engine/ops/random/families.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/dispatch.h"
 
@@ -117,8 +117,8 @@ constexpr OpRow inductorRandomRows[] = {
      integersShape, integersKernel},
 };
 
-}  // namespace
+const OpRegistration inductorRandomOps({.rows = inductorRandomRows});
 
-OpRows inductorRandomOps() { return inductorRandomRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/random/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -77,8 +77,8 @@ constexpr OpFacts inductorRandomLoweringsRows[] = {
     elementLowering("prims::inductor_random", draw, coversDraw),
 };
 
-}  // namespace
+const OpRegistration inductorRandomLowerings({.facts = inductorRandomLoweringsRows});
 
-OpFactRows inductorRandomLowerings() { return inductorRandomLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/random/draws.h"
-#include "engine/ops/random/families.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -271,8 +271,8 @@ constexpr OpRow randomRejectionRows[] = {
      rreluShape, rreluFunctional},
 };
 
-}  // namespace
+const OpRegistration randomRejectionOps({.rows = randomRejectionRows});
 
-OpRows randomRejectionOps() { return randomRejectionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

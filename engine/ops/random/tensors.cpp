@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "engine/ops/core/complex_values.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/random/draws.h"
 #include "engine/tensor/copy.h"
@@ -327,8 +327,8 @@ constexpr OpRow randomRows[] = {
             "aten.random.from"),
 };
 
-}  // namespace
+const OpRegistration randomOps({.rows = randomRows});
 
-OpRows randomOps() { return randomRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,8 +1,8 @@
 // hash_tensor: a checksum of elements' bits.
 #include <bit>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -42,8 +42,8 @@ constexpr OpRow bitHashRows[] = {
      hashShape, hashKernel},
 };
 
-}  // namespace
+const OpRegistration bitHashOps({.rows = bitHashRows});
 
-OpRows bitHashOps() { return bitHashRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -38,8 +38,8 @@ constexpr OpRow comparingReductionRows[] = {
      OpTrait::DataDependent, boolShape, allcloseKernel},
 };
 
-}  // namespace
+const OpRegistration comparingReductionOps({.rows = comparingReductionRows});
 
-OpRows comparingReductionOps() { return comparingReductionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/reduce/engine.h"
 
@@ -204,8 +205,8 @@ constexpr OpRow complexReductionRowsTable[] = {
     {"aten::dot(Tensor self)", OpTrait::Matmul, vdotShape, vdotKernel<false>},
 };
 
-}  // namespace
+const OpRegistration complexReductionRows({.complex = complexReductionRowsTable});
 
-OpRows complexReductionRows() { return complexReductionRowsTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,11 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -186,9 +185,8 @@ constexpr TableProgram programs[] = {
     {"aten::amin", boolExtremum<false>, isOfBools},
 };
 
-}  // namespace
+const OpRegistration reductionDecompositions({.facts = reductionDecompositionsTable, .programs = programs});
 
-OpFactRows reductionDecompositions() { return reductionDecompositionsTable; }
-TablePrograms reductionTablePrograms() { return programs; }
+}  // namespace
 
 }  // namespace kerf::inline ops

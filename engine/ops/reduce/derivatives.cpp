@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
@@ -201,8 +201,8 @@ constexpr OpFacts reductionDerivativesTable[] = {
     partial("aten::all", "and"),
 };
 
-}  // namespace
+const OpRegistration reductionDerivatives({.facts = reductionDerivativesTable});
 
-OpFactRows reductionDerivatives() { return reductionDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Reductions that count, compare, search and tell places: nothing flows through them, or PyTorch has no derivative.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -35,8 +35,8 @@ constexpr OpFacts countingDerivativesTable[] = {
     withoutDerivative("aten::unique_dim_consecutive"),
 };
 
-}  // namespace
+const OpRegistration countingDerivatives({.facts = countingDerivativesTable});
 
-OpFactRows countingDerivatives() { return countingDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,6 @@
 // Gradients of distances between the rows of two matrices, and between those of one.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
@@ -63,8 +63,8 @@ constexpr OpFacts distanceDerivativesTable[] = {
     withoutDerivative("aten::_pdist_backward"),
 };
 
-}  // namespace
+const OpRegistration distanceDerivatives({.facts = distanceDerivativesTable});
 
-OpFactRows distanceDerivatives() { return distanceDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

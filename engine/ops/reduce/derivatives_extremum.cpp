@@ -1,6 +1,6 @@
 // Gradients of extrema, medians and sorting: what is chosen takes the gradient, by its place or shared among equals.
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
@@ -110,8 +110,8 @@ constexpr OpFacts extremumDerivativesTable[] = {
     differentiable<takenOften, takenTangent>("aten::cummin"),
 };
 
-}  // namespace
+const OpRegistration extremumDerivatives({.facts = extremumDerivativesTable});
 
-OpFactRows extremumDerivatives() { return extremumDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "engine/ops/core/gradient_rules.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -94,8 +94,8 @@ constexpr OpFacts scanDerivativesTable[] = {
     withoutDerivative("aten::_segment_reduce_backward"),
 };
 
-}  // namespace
+const OpRegistration scanDerivatives({.facts = scanDerivativesTable});
 
-OpFactRows scanDerivatives() { return scanDerivativesTable; }
+}  // namespace
 
 }  // namespace kerf::inline ops

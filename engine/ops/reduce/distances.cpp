@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -254,8 +254,8 @@ constexpr OpRow distanceRows[] = {
      pdistBackwardKernel},
 };
 
-}  // namespace
+const OpRegistration distanceOps({.rows = distanceRows});
 
-OpRows distanceOps() { return distanceRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

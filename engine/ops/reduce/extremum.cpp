@@ -1,5 +1,5 @@
 // Maxima and minima, with and without their positions.
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/reduce/engine.h"
 
@@ -167,8 +167,8 @@ constexpr OpRow extremumRows[] = {
      positionKernel<min>},
 };
 
-}  // namespace
+const OpRegistration extremumOps({.rows = extremumRows});
 
-OpRows extremumOps() { return extremumRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

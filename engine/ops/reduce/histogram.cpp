@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -278,8 +278,8 @@ constexpr OpRow histogramRows[] = {
      none, fromTensorsShape, fromTensorsKernel},
 };
 
-}  // namespace
+const OpRegistration histogramOps({.rows = histogramRows});
 
-OpRows histogramOps() { return histogramRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,7 +3,7 @@
 
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/reduce/reduction_arguments.h"
@@ -124,8 +124,8 @@ constexpr OpRow normRows[] = {
      logSumExpKernel},
 };
 
-}  // namespace
+const OpRegistration normOps({.rows = normRows});
 
-OpRows normOps() { return normRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

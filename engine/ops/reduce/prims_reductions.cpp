@@ -1,7 +1,7 @@
 // torch._prims reductions: explicit dimensions, no keepdim.
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/reduce/engine.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -62,8 +62,8 @@ constexpr OpRow primsReductionRows[] = {
                  reduction),
 };
 
-}  // namespace
+const OpRegistration primsReductionOps({.rows = primsReductionRows});
 
-OpRows primsReductionOps() { return primsReductionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

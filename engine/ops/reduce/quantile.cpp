@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/composite.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -119,8 +119,8 @@ constexpr OpRow quantileRows[] = {
     compositeRow(quantile<true>, "aten::nanquantile.scalar(Tensor self, float q, " KERF_PLACES),
 };
 
-}  // namespace
+const OpRegistration quantileOps({.rows = quantileRows});
 
-OpRows quantileOps() { return quantileRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

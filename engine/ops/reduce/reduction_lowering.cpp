@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -113,8 +113,8 @@ constexpr OpFacts reductionLoweringsRows[] = {
     reductionLowering("aten::std_mean.correction", Any, spreadAndMean<standardDeviation>, 2),
 };
 
-}  // namespace
+const OpRegistration reductionLowerings({.facts = reductionLoweringsRows});
 
-OpFactRows reductionLowerings() { return reductionLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

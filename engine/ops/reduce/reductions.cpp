@@ -4,7 +4,7 @@
 #include "engine/mathlib/exact_sums.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/reduce/reduction_arguments.h"
@@ -259,8 +259,8 @@ constexpr OpRow reductionRows[] = {
      reduction, twoShape, spreadMeanKernel<Spread::Deviation>},
 };
 
-}  // namespace
+const OpRegistration reductionOps({.rows = reductionRows});
 
-OpRows reductionOps() { return reductionRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,8 +3,8 @@
 
 #include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/nn/planes.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -50,8 +50,8 @@ constexpr OpRow renormRows[] = {
      renormKernel},
 };
 
-}  // namespace
+const OpRegistration renormOps({.rows = renormRows});
 
-OpRows renormOps() { return renormRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

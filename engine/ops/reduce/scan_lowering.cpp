@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -86,8 +86,8 @@ constexpr OpFacts scanLoweringsRows[] = {
     scanLowering("aten::cummin", OperandTypes::Any, runningExtremum<Le>, 2),
 };
 
-}  // namespace
+const OpRegistration scanLowerings({.facts = scanLoweringsRows});
 
-OpFactRows scanLowerings() { return scanLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

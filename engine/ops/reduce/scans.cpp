@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/lines.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
 
@@ -124,8 +124,8 @@ constexpr OpRow scanRows[] = {
      extremumScanKernel<false>},
 };
 
-}  // namespace
+const OpRegistration scanOps({.rows = scanRows});
 
-OpRows scanOps() { return scanRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -3,7 +3,7 @@
 //   before: searchsorted(edges: [100], x: [4096])
 //   after:  for i0 < 4096: n = 0; 7 times, for 50, 25, … 1 more: n = edges[n + 50] < x[i0] ? n + 51 : n; …
 #include "engine/ops/core/lowering_calls.h"
-#include "engine/ops/reduce/families.h"
+#include "engine/ops/core/op_registration.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -70,8 +70,8 @@ constexpr OpFacts searchLoweringsRows[] = {
     searching("aten::searchsorted.Tensor"),
 };
 
-}  // namespace
+const OpRegistration searchLowerings({.facts = searchLoweringsRows});
 
-OpFactRows searchLowerings() { return searchLoweringsRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

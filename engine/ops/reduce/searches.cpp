@@ -1,7 +1,7 @@
 // Searches: which elements are members of a set, and between which sorted boundaries they lie.
 #include <algorithm>
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/reduce/engine.h"
 
@@ -117,8 +117,8 @@ constexpr OpRow searchRows[] = {
      none, bucketShape, searchKernel},
 };
 
-}  // namespace
+const OpRegistration searchOps({.rows = searchRows});
 
-OpRows searchOps() { return searchRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

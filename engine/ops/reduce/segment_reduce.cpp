@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/nn/planes.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -220,8 +220,8 @@ constexpr OpRow segmentReduceRows[] = {
      OpTrait::None, gradShape, gradKernel},
 };
 
-}  // namespace
+const OpRegistration segmentReduceOps({.rows = segmentReduceRows});
 
-OpRows segmentReduceOps() { return segmentReduceRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

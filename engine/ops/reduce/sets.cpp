@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/pointwise/element_math.h"
@@ -190,8 +190,8 @@ constexpr OpRow setRows[] = {
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", none, histcShape, histcKernel},
 };
 
-}  // namespace
+const OpRegistration setOps({.rows = setRows});
 
-OpRows setOps() { return setRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engine/ops/core/lines.h"
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/tensor/copy.h"
@@ -236,8 +236,8 @@ constexpr OpRow sortRows[] = {
      modeKernel},
 };
 
-}  // namespace
+const OpRegistration sortOps({.rows = sortRows});
 
-OpRows sortOps() { return sortRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -4,9 +4,9 @@
 #include <span>
 
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_registration.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/reduce/data_sizes.h"
-#include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -177,8 +177,8 @@ constexpr OpRow uniqueRows[] = {
      data, dimShape, consecutiveDimKernel},
 };
 
-}  // namespace
+const OpRegistration uniqueOps({.rows = uniqueRows});
 
-OpRows uniqueOps() { return uniqueRows; }
+}  // namespace
 
 }  // namespace kerf::inline ops

@@ -1,14 +1,9 @@
-// Ops that talk to other ranks, and what FSDP puts around them. One function per family, each in a file of this folder.
+// Shapes of collectives, and what they do where this process is the only rank.
 #pragma once
 
-#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/op_call.h"
 
 namespace kerf::inline ops {
-
-OpRows collectiveOps();
-OpRows olderCollectiveOps();
-OpRows processGroupOps();
-OpRows fsdpOps();
 
 /// The kernel of a collective: this process is the only rank. UnsupportedOp for a group of several ranks, else the
 /// input as the op's shape rule lays it out.
