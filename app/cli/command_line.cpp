@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "app/cli/commands.h"
+#include "app/cli/hints.h"
 #include "app/cli/terminal.h"
 #include "app/cli/version.h"
 #include "engine/process/temporary_folder.h"
@@ -31,11 +32,11 @@ constexpr std::string_view rootExamples =
     "Exit codes: 0 good, 1 a difference or failure was found, 2 bad usage or input, 3 environment or Kerf itself "
     "failed.";
 
-struct Hint {
+struct CodeHint {
   ErrorCode code;
   std::string_view text;
 };
-constexpr Hint hints[] = {
+constexpr CodeHint codeHints[] = {
     {ErrorCode::BadUsage, "`kerf COMMAND --help` shows what a command takes"},
     {ErrorCode::UnsupportedOp, "`kerf show` still displays the graph; only running it needs the op"},
     {ErrorCode::Internal, "this is a bug in Kerf; please report it with the file that caused it"},
@@ -43,9 +44,10 @@ constexpr Hint hints[] = {
 
 void reportError(const Context& context, const Error& error) {
   std::fflush(stdout);
-  complain(Tone::Error, error.text());
-  for (const auto& hint : hints) {
-    if (hint.code == error.code) complain(Tone::Hint, hint.text);
+  complainOf(error);
+  const std::string hint = hintText(error.hint);
+  for (const auto& row : codeHints) {
+    if (hint.empty() && row.code == error.code) complain(Tone::Hint, row.text);
   }
   if (!context.json) return;
   printJson({{"error",
@@ -53,7 +55,8 @@ void reportError(const Context& context, const Error& error) {
                {"message", error.message},
                {"file", error.file},
                {"line", error.line},
-               {"node", error.node}}}});
+               {"node", error.node},
+               {"hint", hint}}}});
 }
 
 int reportParseError(const Context& context, const CLI::App& root, const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/follow_report.h"
+#include "app/cli/hints.h"
 #include "app/cli/import_report.h"
 #include "app/cli/terminal.h"
 #include "app/cli/text_table.h"
@@ -68,7 +69,7 @@ Result<int> importPaths(Context& context, const std::vector<std::string>& paths,
     auto outcome = importPath(context, {path, like.parse, like.link}, tally);
     if (outcome) continue;
     if (paths.size() == 1 || outcome.error().code == ErrorCode::Cancelled) return fail(std::move(outcome.error()));
-    complain(Tone::Error, outcome.error().text());
+    complainOf(outcome.error());
     noteFailure(path, outcome.error(), tally);
   }
   if (context.json)

@@ -114,7 +114,7 @@ class StageInputs {
       const Node& node = graph.node(placeholders[m_traced.metadata.inputs.size() + k]);
       const auto like = valueOf(node.meta().value);
       if (!like || !like->isTensor() || like->tensor().isSymbolic())
-        return fail(ErrorCode::UnsupportedOp, "the sizes of {} are not known; --sym gives values to symbols", node.name());
+        return fail(ErrorCode::UnsupportedOp, Hint{Advice::GiveSizes}, "the sizes of {} are not known", node.name());
       StoragePtr data = randomStorage(like->tensor(), m_seed + k);
       if (data == nullptr) return fail(ErrorCode::TooLarge, "{} is too large", node.name());
       Tensor tensor = like->tensor();

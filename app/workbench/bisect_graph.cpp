@@ -33,7 +33,7 @@ Result<BisectedCompiler> bisectedCompiler(const BisectRequest& request, const Ca
     return compiler;
   }
   if (request.by != BisectRequest::By::Subsystem)
-    return fail(ErrorCode::BadUsage, "--decompositions are a subsystem: only with --by subsystem");
+    return fail(ErrorCode::BadUsage, "decompositions are a subsystem: they can only be bisected by subsystem");
   KERF_TRY(compiler.decomposed, decomposeGraph(candidate.module, *table));
   KERF_CHECK(checkOptions(compiler.decomposed, options.compile));
   return compiler;
@@ -46,9 +46,9 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_TRY(auto inputs, prepareToRun(source, job));
   if (request.oracle == "torch") {
     if (request.backend != BisectRequest().backend)
-      return fail(ErrorCode::BadUsage, "--backend is Kerf's, so only with --oracle engine");
+      return fail(ErrorCode::BadUsage, "a backend is Kerf's, so it can only be chosen with the oracle engine");
     if (request.decompositions != BisectRequest().decompositions)
-      return fail(ErrorCode::BadUsage, "--decompositions are Kerf's, so only with --oracle engine");
+      return fail(ErrorCode::BadUsage, "decompositions are Kerf's, so they can only be chosen with the oracle engine");
     KERF_TRY(auto module, moduleToCompare(source));
     return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job, bench.warmTorch());
   }

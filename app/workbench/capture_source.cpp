@@ -159,10 +159,7 @@ Result<CaptureSourcePtr> openCapture(Workbench& bench, const std::string& text, 
   std::error_code ignored;
   if (const auto id = parseStoreId(text)) return openStored(bench, text, *id, job);
   if (fs::exists(text, ignored)) return openPath(bench, text, job);
-  return fail(ErrorCode::NotFound,
-              "{} is neither a file nor a capture of the store; `kerf ls "
-              "captures` lists those",
-              text);
+  return fail(ErrorCode::NotFound, Hint{Advice::ListCaptures}, "{} is neither a file nor a capture of the store", text);
 }
 
 Result<std::vector<CaptureSourcePtr>> openAll(Workbench& bench, const std::string& path, const Job& job) {

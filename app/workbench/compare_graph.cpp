@@ -57,7 +57,7 @@ Result<void> checkTolerances(const ComparisonReport& report,
   for (const auto& [subject, tolerance] : tolerances) {
     const auto concerned = [&](const OutputVerdict& row) { return toleranceConcerns(subject, row.name); };
     if (!report.outputs.empty() && std::ranges::none_of(report.outputs, concerned))
-      return fail(ErrorCode::BadUsage, "--tol {}={:g}: the graph has no result of that name", subject, tolerance);
+      return fail(ErrorCode::BadUsage, "tolerance {}={:g}: the graph has no result of that name", subject, tolerance);
   }
   return {};
 }

@@ -10,7 +10,7 @@ namespace kerf::workbench {
 std::string cudaState() {
   const auto compiler = nvrtcVersion();
   const bool hasDriver = CudaDriver::installed().has_value();
-  if (compiler && hasDriver) return fmt::format("NVRTC {} and a driver: --backend cuda", *compiler);
+  if (compiler && hasDriver) return fmt::format("NVRTC {} and a driver: used by the backend cuda", *compiler);
   if (compiler) return fmt::format("NVRTC {}, no driver: code is shown, not run", *compiler);
   return hasDriver ? "a driver, no NVRTC: not used" : "not found: not used";
 }

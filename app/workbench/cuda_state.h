@@ -5,7 +5,7 @@
 
 namespace kerf::workbench {
 
-/// "NVRTC 13.0 and a driver: --backend cuda", "NVRTC 13.0, no driver: code is shown, not run", or that both are missing.
+/// "NVRTC 13.0 and a driver: used by the backend cuda", "NVRTC 13.0, no driver: code is shown, not run", or that both are missing.
 /// Opens libraries, never the device.
 std::string cudaState();
 

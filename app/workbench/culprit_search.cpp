@@ -29,7 +29,7 @@ class CulpritSearch {
     m_found.different = true;
     KERF_TRY(const bool cleanWithout, same(Switches(m_parts.size(), false)));
     if (!cleanWithout) {
-      m_found.note = fmt::format("the difference is there with every {} off: try --by node", m_what);
+      m_found.note = fmt::format("the difference is there with every {} off: bisect by node", m_what);
       return std::move(m_found);
     }
     for (bool left = true; left;) {

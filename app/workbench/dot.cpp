@@ -85,10 +85,8 @@ std::string dotText(const Graph& graph, const std::string& title) {
 Result<std::string> renderDot(const std::string& dot, const std::string& format, std::chrono::milliseconds timeout,
                               std::stop_token stop) {
   if (findProgram("dot").empty()) {
-    return fail(
-        ErrorCode::Environment,
-        "drawing {} needs Graphviz's `dot`, which is not installed (Debian package graphviz); --format dot does not",
-        format);
+    return fail(ErrorCode::Environment, Hint{Advice::ChooseFormat, "dot"},
+                "drawing {} needs Graphviz's `dot`, which is not installed (Debian package graphviz)", format);
   }
   KERF_TRY(auto drawn, runProgram({"dot", "-T" + format}, dot, timeout, stop));
   if (drawn.status == 0) return std::move(drawn.output);

@@ -15,7 +15,7 @@ Result<std::vector<RecordedFusionGroup>> groupsFor(const GraphSource& source, co
     return fail(ErrorCode::BadUsage, "there is no emulation \"{}\": inductor or kerf", emulate);
   auto part = compiledPartOf(source.capture, source.index);
   if (part) return std::move(part->groups);
-  return fail(ErrorCode::BadUsage, "{}; --emulate kerf takes the kernels of the compiled side", part.error().message);
+  return fail(ErrorCode::BadUsage, "{}; the emulation \"kerf\" takes the kernels of the compiled side", part.error().message);
 }
 
 /// Recorded outputs "out0", "out1", … of what the graph returns; None where there is no record.

@@ -100,7 +100,7 @@ constexpr ExportFormatDoc formats[] = {
     {dot, ".dot", "Graphviz text"},
     {svg, ".svg", "drawing"},
     {png, ".png", "drawing"},
-    {json, ".json", "nodes and inputs, as `kerf show --json`"},
+    {json, ".json", "nodes and inputs as a JSON document"},
     {"safetensors", ".safetensors", "values that the interpreter computes"},
     {"issue", ".md", "a minified failure as an issue in Markdown, with its repro and the closest graph that passes"},
 };
@@ -140,7 +140,7 @@ Result<std::string_view> chooseFormat(const std::string& name, const fs::path& p
   if (extension.empty() || !path.has_filename() || fs::is_directory(path, ignored)) return formats[0].name;
   std::vector<std::string_view> known;
   for (const auto& format : formats) known.push_back(format.extension);
-  return fail(ErrorCode::BadUsage, "no format is known by the extension {}; name one with --format, or use one of {}",
+  return fail(ErrorCode::BadUsage, Hint{Advice::ChooseFormat}, "no format has the extension {}; the known ones are {}",
               extension, fmt::join(known, ", "));
 }
 

@@ -26,7 +26,7 @@ Result<void> makeParent(const std::filesystem::path& path) {
 Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, const Job& job) {
   KERF_TRY(const auto record, resolveRecord(bench, request.graph.text, job));
   if (!record)
-    return fail(ErrorCode::NotFound, "{} is no record; `kerf ls records CAPTURE` lists them", request.graph.text);
+    return fail(ErrorCode::NotFound, Hint{Advice::ListRecords}, "{} is not a record", request.graph.text);
   KERF_TRY(const auto text, record->record().text());
   KERF_CHECK(makeParent(request.place));
   KERF_CHECK(writeText(text, request.place));
@@ -46,7 +46,7 @@ void tellOfData(const CapturedGraph& before, const CapturedGraph& after, InputFi
     bytes += after.storages[i].bytes;
   }
   if (count > 0)
-    job.note(fmt::format("{} storages were made up ({}), {:.1f} MB; --inputs random leaves them to PyTorch's loader",
+    job.note(fmt::format("{} storages were made up ({}), {:.1f} MB; random inputs would be left to PyTorch's loader",
                          count, inputFillName(fill), double(bytes) / 1e6));
 }
 
@@ -83,7 +83,7 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   if ((id && id->record != 0) || request.format == "record") return exportRecord(bench, request, job);
   KERF_TRY(const auto format, chooseFormat(request.format, request.place));
   if (!request.values.empty() && format != "safetensors")
-    return fail(ErrorCode::BadUsage, "--values needs a .safetensors file or --format safetensors");
+    return fail(ErrorCode::BadUsage, "values of nodes can only be written in the format safetensors");
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   if (!source.symbols.empty()) {
     KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));

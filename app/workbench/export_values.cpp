@@ -30,7 +30,7 @@ Result<Wanted> parseWanted(const Graph& graph, const std::string& text) {
     wanted.inputs = wanted.inputs || all || name == "inputs";
     wanted.outputs = wanted.outputs || all || name == "outputs";
     if (all || name == "inputs" || name == "outputs" || name.empty()) continue;
-    if (!graph.find(name)) return fail(ErrorCode::NotFound, "--values: the graph has no node \"{}\"", name);
+    if (!graph.find(name)) return fail(ErrorCode::NotFound, "the graph has no node \"{}\" whose value could be written", name);
     wanted.nodes.insert(name);
   }
   return wanted;

@@ -109,7 +109,7 @@ Result<InputChoice> parseInputChoice(const std::string& text) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(text, ignored)) return InputChoice{InputFill::Plausible, text};
   return fail(ErrorCode::BadUsage,
-              "--inputs {} is neither plausible, random, zeros nor ones, nor a .safetensors file that is there", text);
+              "inputs \"{}\": neither plausible, random, zeros nor ones, nor a .safetensors file that is there", text);
 }
 
 bool hasInputs(const SafetensorsFile& file) { return file.find("in0") != nullptr; }

@@ -35,10 +35,8 @@ Result<GraphRow> onlyGraph(Store& store, std::int64_t captureId) {
   KERF_TRY(auto graphs, store.graphs(captureId));
   KERF_CHECK(store.capture(captureId));
   if (graphs.size() == 1) return graphs.front();
-  return fail(ErrorCode::BadUsage,
-              "capture c{} holds {} graphs; choose one, as in c{}/g1 (`kerf ls "
-              "graphs c{}`)",
-              captureId, graphs.size(), captureId, captureId);
+  return fail(ErrorCode::BadUsage, Hint{Advice::ListGraphs, fmt::format("c{}", captureId)},
+              "capture c{} holds {} graphs; choose one, as in c{}/g1", captureId, graphs.size(), captureId);
 }
 
 /// The graph as it was after pass `pass` of the newest run that recorded it.
@@ -52,10 +50,8 @@ Result<Graph> graphAfterPass(Store& store, const GraphRow& row, const std::strin
       return parseGraphText(text);
     }
   }
-  return fail(ErrorCode::NotFound,
-              "no stored run of c{}/g{} has a pass \"{}\"; `kerf passes "
-              "c{}/g{}` records one",
-              row.captureId, row.ordinal, pass, row.captureId, row.ordinal);
+  return fail(ErrorCode::NotFound, Hint{Advice::RecordPasses, fmt::format("c{}/g{}", row.captureId, row.ordinal)},
+              "no stored run of c{}/g{} has a pass \"{}\"", row.captureId, row.ordinal, pass);
 }
 
 /// Annotations of the inputs, which the text of a graph after a pass does not have.
@@ -94,7 +90,7 @@ Result<GraphSource> readStored(Workbench& bench, Store& store, const std::string
 
 Result<GraphSource> fromCapture(Workbench& bench, const std::string& text, const StoreId& id, const Job& job) {
   if (id.record != 0)
-    return fail(ErrorCode::BadUsage, "{} is a record, not a graph; `kerf show {}` prints it", text, text);
+    return fail(ErrorCode::BadUsage, Hint{Advice::ShowRecord, text}, "{} is a record, not a graph", text);
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(const auto row, id.graph == 0 ? onlyGraph(*store, id.number) : store->graph(id.number, id.graph));
   KERF_TRY(auto source, readStored(bench, *store, text, row, job));
@@ -182,7 +178,7 @@ Result<GraphSource> fromPath(Workbench& bench, const std::string& text, const Jo
     return resolveText(bench, fmt::format("{}/g{}", path, index + 1), job);
   }
   if (!fs::exists(path, ignored))
-    return fail(ErrorCode::NotFound, "{} is neither a file nor a store id; `kerf ls` lists the ids", text);
+    return fail(ErrorCode::NotFound, Hint{Advice::ListIds}, "{} is neither a file nor a store id", text);
   return fromOpened(bench, text, path, job, [&, &path = path, &name = name](const Capture& capture) {
     return chooseGraph(capture, path, name);
   });

@@ -79,7 +79,7 @@ Result<std::string> kernelTexts(const GraphSource& source, std::string_view form
            inChild(body, patientLimits(std::chrono::minutes(5)), job, "compiling", ErrorCode::CompileFailed));
   const auto lacksText = [](const KernelCode& kernel) { return kernel.kind == "fused" && kernel.text.empty(); };
   if (form->name == "sass" && std::ranges::any_of(kernels, lacksText))
-    return fail(ErrorCode::Environment, "neither nvdisasm nor cuobjdump is on PATH; --format ptx needs neither");
+    return fail(ErrorCode::Environment, Hint{Advice::ChooseFormat, "ptx"}, "neither nvdisasm nor cuobjdump is on PATH");
   return format.ends_with(jsonSuffix) ? jsonText(kernels, form->name) : joinedText(kernels, form->comment);
 }
 

@@ -88,7 +88,7 @@ std::string tableHtml(const LogPages& pages, const LogTable& table, const std::v
   const std::vector<std::size_t> shown(rows.begin(), rows.begin() + std::ptrdiff_t(std::min(rows.size(), mostRows)));
   std::string left;
   if (shown.size() < rows.size())
-    left = fmt::format("<p class=\"dim\">{} more rows: kerf show CAPTURE --format {} has all of them.</p>\n",
+    left = fmt::format("<p class=\"dim\">{} more rows: the capture's table \"{}\" has all of them.</p>\n",
                        rows.size() - shown.size(), table.name);
   if (table.name == "stacks") return treeHtml(pages, table, shown) + left;
   auto used = usedColumns(table, shown);

@@ -161,8 +161,8 @@ class Minification {
     m_outcome.unusedTests = result.unusedTests;
     m_outcome.failureRate = result.failureRate;
     m_outcome.passesAsked = result.passesAsked;
-    if (result.ending == MinifyEnding::MaxTests) m_outcome.stoppedBy = "--max-tests";
-    if (result.ending == MinifyEnding::MaxTime) m_outcome.stoppedBy = "--max-time";
+    if (result.ending == MinifyEnding::MaxTests) m_outcome.stoppedBy = "max_tests";
+    if (result.ending == MinifyEnding::MaxTime) m_outcome.stoppedBy = "max_time";
   }
 
   /// What the search met by the way; a verdict from the cache is not told of while it goes on.

@@ -27,7 +27,7 @@ Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, co
                                               const OracleRun&) {
   if (settings.check.empty()) {
     return fail(ErrorCode::BadUsage,
-                "--oracle command needs --check CMD: the program that says whether a repro.py fails");
+                "the oracle command needs a check: the program that says whether a repro.py fails");
   }
   CommandOracleOptions options;
   options.command = settings.check;
@@ -47,7 +47,7 @@ constexpr std::string_view torchChecks[] = {"auto", "exception",     "accuracy",
 
 Result<void> checkTorchCheck(const std::string& check) {
   if (check.starts_with("expr:") || std::ranges::find(torchChecks, check) != std::end(torchChecks)) return {};
-  return fail(ErrorCode::BadUsage, "--fails-if {} is none of {}, and no expr:EXPRESSION", check,
+  return fail(ErrorCode::BadUsage, "fails if {}: neither one of {} nor expr:EXPRESSION", check,
               fmt::join(torchChecks, ", "));
 }
 
@@ -73,8 +73,7 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
   TorchOracleOptions options;
   options.worker.python = programNamed(settings.python);
   if (options.worker.python.empty())
-    return fail(ErrorCode::Environment, "there is no program {}; name a Python with PyTorch with --python",
-                settings.python);
+    return fail(ErrorCode::Environment, Hint{Advice::NamePython}, "there is no program {}", settings.python);
   options.worker.jobs = std::max(run.jobs, settings.warmJobs);
   options.worker.limits = settings.limits;
   if (run.torch != nullptr) options.worker.tools = run.torch->tools();
@@ -99,25 +98,25 @@ std::chrono::milliseconds longestAnswer(const OracleSettings& settings) {
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like,
                                            const OracleRun& run) {
   if (!settings.plants.empty() && settings.oracle != "engine")
-    return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
+    return fail(ErrorCode::BadUsage, "a planted fault is in Kerf's own compiled side, so it needs the oracle engine");
   if (!settings.passes.usual() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage,
-                "--passes, --disable-pass and --config are about Kerf's own passes, so only with --oracle engine");
+                "passes and their options are Kerf's own, so they need the oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
-    return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
+    return fail(ErrorCode::BadUsage, "a check belongs to the oracle command");
   if (settings.torchCheck != "auto" && settings.oracle != "torch")
-    return fail(ErrorCode::BadUsage, "--fails-if belongs to --oracle torch");
+    return fail(ErrorCode::BadUsage, "what counts as a failure of PyTorch can only be chosen with the oracle torch");
   if (!settings.torchBackend.empty() && settings.oracle == "command")
-    return fail(ErrorCode::BadUsage, "--backend belongs to --oracle engine and torch");
+    return fail(ErrorCode::BadUsage, "a backend belongs to the oracles engine and torch");
   const auto& limits = settings.limits;
   const bool oneGraph = settings.oracle == "engine";  // in a process that starts no others and prints nothing
   if (oneGraph && (limits.cleanEnvironment || !limits.network))
     return fail(ErrorCode::BadUsage,
-                "--clean-env, --keep-env and --no-network are about programs, so only with --oracle command and torch");
+                "environment and network are those of programs, so they need the oracle command or torch");
   const CandidateLimits usual;
   if (oneGraph && (limits.processes != usual.processes || limits.outputBytes != usual.outputBytes))
     return fail(ErrorCode::BadUsage,
-                "--max-processes and --max-output are about programs, so only with --oracle command and torch");
+                "limits of processes and output are for programs, so they need the oracle command or torch");
   for (const auto& row : oracles) {
     if (row.name == settings.oracle) return row.make(settings, like, run);
   }

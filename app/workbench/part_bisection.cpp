@@ -162,7 +162,8 @@ Result<Parts> subsystemParts(const BisectedCompiler& compiler, const Job&) {
 Result<Parts> configParts(const BisectedCompiler& compiler, const Job&) {
   const auto patches = compiler.options.compile.passes.patches;
   if (patches.empty())
-    return fail(ErrorCode::BadUsage, "--by config asks which --config PASS.OPTION=VALUE is to blame: give some");
+    return fail(ErrorCode::BadUsage, Hint{Advice::GivePassOption},
+                "a bisection by config asks which option of a pass is to blame: give some");
   Parts parts{"option", {}};
   for (const PassPatch& patch : patches)
     parts.names.push_back(fmt::format("{}.{}={}", patch.pass, patch.option, optionText(patch.value)));

@@ -116,7 +116,7 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   if (!fixed.names)
     job.note(
         "the graph does not say which inputs are parameters and buffers: those that get a gradient count as such "
-        "and those whose first size is not the batch's (--static-inputs N: the first N)");
+        "and those whose first size is not the batch's, unless the number of static inputs is given");
   options.joint.staticInputs = fixed.names;
   const GraphModule& module = source.graph().module;
   const std::function body = [&] { return partitionHere(module, options, request); };

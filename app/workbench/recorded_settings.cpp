@@ -63,7 +63,7 @@ constexpr Setting settings[] = {
     {"repro_level", "TORCHDYNAMO_REPRO_LEVEL", "torch._dynamo.config.repro_level",
      "at 4 accuracy is what fails, below it crashes and exceptions"},
     {"repro_forward_only", "TORCHDYNAMO_REPRO_FORWARD_ONLY", "torch._dynamo.config.repro_forward_only",
-     "outputs are compared without a loss, as --only-fwd"},
+     "outputs are compared without a loss and its gradients"},
     {"repro_ignore_non_fp", "TORCHDYNAMO_REPRO_IGNORE_NON_FP", "torch._dynamo.config.repro_ignore_non_fp",
      "results that are no floating-point tensors are not compared"},
     {"repro_tolerance", "", "torch._dynamo.config.repro_tolerance", "the tolerance of same()"}};

@@ -115,9 +115,8 @@ Result<RecordedValue> RecordedSide::find(const GraphSource& source, const ValueL
   if (auto found = ofCapture(source, inputs, node)) return std::move(*found);
   const bool isInput = node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr;
   const std::string where = m_path.empty() ? std::string() : fmt::format(" and {} does not either", m_path);
-  return fail(ErrorCode::NotFound,
-              "no value of {} is recorded: {}{}; a .safetensors file of expected values (--expect) may have it, under "
-              "its name{}",
+  return fail(ErrorCode::NotFound, Hint{Advice::GiveExpected},
+              "no value of {} is recorded: {}{}; a .safetensors file of expected values may have it, under its name{}",
               node.name(),
               isInput ? "the capture has no data for it (what it runs on is made up)"
                       : "captures have the values of inputs, parameters and constants only",

@@ -28,7 +28,7 @@ Result<RecordSource> recordAt(Workbench& bench, const RecordRequest& request, co
   if (request.index < 0) {
     KERF_TRY(auto found, resolveRecord(bench, request.text, job));
     if (found) return std::move(*found);
-    return fail(ErrorCode::NotFound, "{} is no record; `kerf ls records CAPTURE` lists them", request.text);
+    return fail(ErrorCode::NotFound, Hint{Advice::ListRecords}, "{} is not a record", request.text);
   }
   KERF_TRY(auto source, openCapture(bench, request.text, job));
   const auto* details = source->capture.details.get();

@@ -109,15 +109,15 @@ Result<ValueList> chosenInputs(GraphSource& source, const RunRequest& request, c
 Result<RunRequest> withPrecision(RunRequest request) {
   if (request.precision == "native") return request;
   if (request.backend != "interp")
-    return fail(ErrorCode::BadUsage, "--precision {} is the interpreter's; leave --backend out", request.precision);
+    return fail(ErrorCode::BadUsage, "precision {} is the interpreter's; choose no other backend", request.precision);
   if (!request.dtype.empty())
-    return fail(ErrorCode::BadUsage, "--precision {} and --dtype {} exclude each other", request.precision,
+    return fail(ErrorCode::BadUsage, "precision {} and dtype {} exclude each other", request.precision,
                 request.dtype);
   if (request.precision == "fp64") {
     request.dtype = "f64";
   } else if (!request.passes.usual()) {
     return fail(ErrorCode::BadUsage,
-                "--precision {} runs the graph as it is; leave --passes, --disable-pass and --config out",
+                "precision {} runs the graph as it is; choose no passes and no options of passes",
                 request.precision);
   }
   return request;
@@ -194,19 +194,21 @@ Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunR
 
 Result<void> checkProfile(const RunRequest& request) {
   if (!request.profile && !request.memory) return {};
-  const std::string_view option = request.profile ? "--profile" : "--memory";
+  const std::string_view option = request.profile ? "a profile" : "a memory plan";
   if (request.backend == "interp")
-    return fail(ErrorCode::BadUsage, "{} looks at generated kernels; add --backend llvm", option);
-  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "{} and --then exclude each other", option);
+    return fail(ErrorCode::BadUsage, Hint{Advice::ChooseBackend}, "{} is of generated kernels, which the interpreter has not",
+                option);
+  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "{} is of one run, and other sizes ask for several", option);
   return {};
 }
 
 Result<void> checkRounding(const RunRequest& request) {
   if (request.rounding == "eager") return {};
   if (request.rounding != "inductor")
-    return fail(ErrorCode::BadUsage, "--rounding is eager or inductor, not {}", request.rounding);
+    return fail(ErrorCode::BadUsage, "there is no rounding \"{}\": eager or inductor", request.rounding);
   if (request.backend != "interp") return {};
-  return fail(ErrorCode::BadUsage, "the interpreter rounds after every op; add --backend llvm to --rounding inductor");
+  return fail(ErrorCode::BadUsage, Hint{Advice::ChooseBackend},
+              "the interpreter rounds after every op, and not as inductor does");
 }
 
 Result<void> checkThen(const RunRequest& request) {
@@ -216,8 +218,8 @@ Result<void> checkThen(const RunRequest& request) {
       request.precision == "native")
     return {};
   return fail(ErrorCode::BadUsage,
-              "--then runs a compiled graph again on recorded inputs; leave --expect, --save, --inputs, --dtype and "
-              "--precision out");
+              "a compiled graph that runs again at other sizes takes recorded inputs: give no inputs, expected values, file "
+              "to save, dtype and precision");
 }
 
 /// One compilation for all sizes, and what it took.
@@ -320,7 +322,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   if (source.aot && !source.aot->tangents.empty()) {
     KERF_TRY(loss, parseLoss(source, request.loss));
   } else if (!request.loss.empty()) {
-    return fail(ErrorCode::BadUsage, "--loss is of a training step; add --train");
+    return fail(ErrorCode::BadUsage, Hint{Advice::Train}, "a loss is of a training step");
   }
   const auto cache = request.backend == "interp" ? std::filesystem::path() : bench.codeCache(job);
   KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, cache, job));

@@ -22,8 +22,7 @@ Result<StoreItem> itemOf(const std::string& text) {
     const auto [stop, problem] = std::from_chars(text.data() + 1, end, item.number);
     if (problem == std::errc() && stop == end && item.number > 0) return item;
   }
-  return fail(ErrorCode::BadUsage,
-              "\"{}\" is nothing that can be deleted; name c3, m2, p4 or r5 (`kerf ls` lists them)", text);
+  return fail(ErrorCode::BadUsage, Hint{Advice::ListIds}, "\"{}\" cannot be deleted; name c3, m2, p4 or r5", text);
 }
 
 Result<std::vector<StoreItem>> itemsOf(const std::vector<std::string>& texts) {

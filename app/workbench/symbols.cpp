@@ -28,15 +28,14 @@ Result<SymbolBindings> parseSymbols(const std::vector<std::string>& texts) {
     const auto read = equals == std::string::npos ? std::from_chars_result{end, std::errc::invalid_argument}
                                                   : std::from_chars(text.data() + equals + 1, end, value);
     if (read.ec == std::errc() && read.ptr == end && value < 0)
-      return fail(ErrorCode::BadUsage, "--sym {}: a size may not be negative", text);
+      return fail(ErrorCode::BadUsage, "{}: a size cannot be negative", text);
     if (equals == 0 || read.ec != std::errc() || read.ptr != end) {
       return fail(ErrorCode::BadUsage,
-                  "--sym {} is not of the form NAME=VALUE with a whole number, "
-                  "as in --sym s0=8",
+                  "\"{}\" does not give a symbol a size; it has the form NAME=VALUE with a whole number, as in s0=8",
                   text);
     }
     if (!symbols.emplace(text.substr(0, equals), value).second)
-      return fail(ErrorCode::BadUsage, "--sym names {} twice", text.substr(0, equals));
+      return fail(ErrorCode::BadUsage, "{} is given two sizes", text.substr(0, equals));
   }
   return symbols;
 }
@@ -46,8 +45,8 @@ Result<void> checkSymbols(const CapturedGraph& graph, const SymbolBindings& symb
   const auto known = graph.symbols();
   for (const auto& [name, value] : symbols) {
     if (std::ranges::find(known, name, &SymExpr::text) != known.end()) continue;
-    if (known.empty()) return fail(ErrorCode::BadUsage, "--sym {}={}: this graph has no symbolic size", name, value);
-    return fail(ErrorCode::BadUsage, "--sym {}={}: the graph's symbols are {}", name, value, listed(known));
+    if (known.empty()) return fail(ErrorCode::BadUsage, "{}={}: this graph has no symbolic size", name, value);
+    return fail(ErrorCode::BadUsage, "{}={}: the graph's symbols are {}", name, value, listed(known));
   }
   return {};
 }

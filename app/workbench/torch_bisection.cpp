@@ -37,7 +37,7 @@ Result<Bisection> bySubsystem(TorchOracle& oracle, const Candidate& candidate, c
   if (!found.why.empty()) return fail(ErrorCode::BadInput, "PyTorch cannot test the graph: {}", found.why);
   if (!found.fails) bisection.note = fmt::format("PyTorch {} runs it without a failure", oracle.torchVersion());
   if (found.fails && !found.culprit)
-    bisection.note = "no backend fails when CompilerBisector runs it alone: try --by config";
+    bisection.note = "no backend fails when CompilerBisector runs it alone: bisect by config";
   if (found.culprit) bisection.culprits.push_back(culpritText(*found.culprit));
   return bisection;
 }
@@ -59,7 +59,7 @@ std::vector<std::string> optionsOf(const ReproEnvelope& envelope) {
 Result<std::string> lineOf(const std::string& option) {
   const auto equals = option.find('=');
   if (equals == std::string::npos)
-    return fail(ErrorCode::BadUsage, "--option {}: NAME=VALUE is expected, as torch._inductor.config.max_autotune=True",
+    return fail(ErrorCode::BadUsage, "option {}: NAME=VALUE is expected, as torch._inductor.config.max_autotune=True",
                 option);
   std::string name = option.substr(0, equals);
   if (!name.starts_with("torch.")) name = "torch._inductor.config." + name;
@@ -77,7 +77,7 @@ Result<Bisection> byConfig(TorchOracle& oracle, const BisectRequest& request, co
   }
   const std::vector<std::string> options = optionsOf(like.envelope);
   if (options.empty())
-    return fail(ErrorCode::BadUsage, "the capture sets no options of PyTorch: give some with --option NAME=VALUE");
+    return fail(ErrorCode::BadUsage, Hint{Advice::GiveTorchOption}, "the capture sets no options of PyTorch: give some");
   const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
     Capture patched = like;
     for (std::size_t i = 0; i < on.size(); ++i) {
@@ -100,8 +100,8 @@ Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource&
                                 const Job& job, WarmTorch& torch) {
   const bool parts = request.by == By::Pass || request.by == By::Subsystem;
   if (!parts && request.by != By::Config)
-    return fail(ErrorCode::BadUsage,
-                "--oracle torch bisects by pass, subsystem or config; for the node, minify the graph with it");
+    return fail(ErrorCode::BadUsage, Hint{Advice::MinifyGraph},
+                "PyTorch is bisected by pass, subsystem or config; for the node, minify the graph");
   OracleSettings settings;
   settings.oracle = "torch";
   settings.python = request.python;

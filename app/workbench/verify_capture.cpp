@@ -206,8 +206,7 @@ Result<void> checkPlans(const std::vector<StagePlan>& plans, const VerifyRequest
   if (std::ranges::any_of(plans, [](const StagePlan& plan) { return !plan.pairs.empty(); })) return {};
   if (request.ownPasses)
     return fail(ErrorCode::BadUsage, "{} holds no graphs from before and after PyTorch's passes", request.capture.text);
-  return fail(ErrorCode::BadUsage,
-              "{} holds no two stages of one computation; --against compares one graph with another",
+  return fail(ErrorCode::BadUsage, Hint{Advice::CompareGraphs}, "{} does not hold two stages of one computation",
               request.capture.text);
 }
 
@@ -248,7 +247,7 @@ Result<Verification> verifyCapture(Workbench& bench, VerifyRequest request, cons
 
 Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& request, const Job& job) {
   if (!request.compile.empty() || !request.stage.empty() || request.ownPasses)
-    return fail(ErrorCode::BadUsage, "--against compares two graphs; leave --compile-id, --stage and --own-passes out");
+    return fail(ErrorCode::BadUsage, "two graphs are compared whole: choose no compile id, no stage and not Kerf's own passes");
   KERF_TRY(const auto symbols, parseSymbols(request.capture.symbols));
   GraphAddress first = request.capture;
   first.symbols.clear();  // either graph may have them
@@ -271,7 +270,7 @@ Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& reques
 Result<Verification> perform(Workbench& bench, const VerifyRequest& request, const Job& job) {
   const auto start = std::chrono::steady_clock::now();
   if (!request.ownPasses && !request.passes.usual())
-    return fail(ErrorCode::BadUsage, "--passes, --disable-pass and --config are for --own-passes");
+    return fail(ErrorCode::BadUsage, "passes and their options can only be chosen when Kerf's own passes are verified");
   KERF_TRY(auto verification,
            request.against.text.empty() ? verifyCapture(bench, request, job) : verifyAgainst(bench, request, job));
   verification.time = std::chrono::steady_clock::now() - start;

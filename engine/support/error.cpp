@@ -68,6 +68,11 @@ Error& Error::while_(std::string context) {
   return *this;
 }
 
+Error& Error::advise(Advice advice, std::string subject) {
+  hint = {advice, std::move(subject)};
+  return *this;
+}
+
 std::string Error::text() const {
   std::string out;
   if (!file.empty()) out += line > 0 ? fmt::format("{}:{}: ", file, line) : fmt::format("{}: ", file);

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "engine/support/fields.h"
+#include "engine/support/hint.h"
 
 namespace kerf::inline support {
 
@@ -38,11 +39,12 @@ int exitCode(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::Internal;
-  std::string message;             ///< one sentence: what is wrong and what to do
+  std::string message;             ///< one sentence: what is wrong
   std::string file;                ///< the input file, empty if none
   int line = 0;                    ///< 1-based line in `file`, 0 if unknown
   std::string node;                ///< FX node name that the UI can jump to, empty if none
   std::vector<std::string> trail;  ///< outermost context last ("while importing x.py")
+  Hint hint;                       ///< what to do, for the door to say in its own words
 
   // Not inline: nearly every function returns a Result, and the code for these would be most of it.
   Error();
@@ -57,10 +59,11 @@ struct Error {
   Error& atFile(std::string path, int lineNumber = 0);
   Error& atNode(std::string name);
   Error& while_(std::string context);
-  /// "file:line: node: message (trail)" on one line.
+  Error& advise(Advice advice, std::string subject = {});
+  /// "file:line: node: message (trail)" on one line, without the hint.
   std::string text() const;
 
-  KERF_FIELDS(code, message, file, line, node, trail)
+  KERF_FIELDS(code, message, file, line, node, trail, hint)
 };
 
 /// An error with the formatted message of `fail`.

@@ -24,9 +24,11 @@ std::optional<std::int64_t> addressSpace() {
 Error outOfMemory() {
   const auto space = addressSpace();
   const std::string limit =
-      space ? fmt::format(": its address space is limited to {} MiB (ulimit -v, --memory-limit)", *space >> 20)
+      space ? fmt::format(": its address space is limited to {} MiB", *space >> 20)
             : std::string();
-  return Error{ErrorCode::TooLarge, "this process cannot have more memory" + limit, {}, 0, {}, {}};
+  Error error{ErrorCode::TooLarge, "this process cannot have more memory" + limit};
+  if (space) error.advise(Advice::RaiseMemory);
+  return error;
 }
 
 Error refusedBySystem(const std::system_error& problem) {

@@ -19,6 +19,14 @@ template <class... Args>
   return std::unexpected(formatError(code, format, fmt::make_format_args(args...)));
 }
 
+/// With what the user can do about it: `return fail(ErrorCode::NotFound, Hint{Advice::ListIds}, "there is no {}", id);`
+template <class... Args>
+[[nodiscard]] std::unexpected<Error> fail(ErrorCode code, Hint hint, fmt::format_string<Args...> format, Args&&... args) {
+  Error error = formatError(code, format, fmt::make_format_args(args...));
+  error.hint = std::move(hint);
+  return std::unexpected(std::move(error));
+}
+
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
 
 }  // namespace kerf::inline support

@@ -49,16 +49,16 @@ class FailureMatch::Expression {
  public:
   static Result<std::shared_ptr<const Expression>> compile(const std::string& text) {
     if (text.size() > longestExpression)
-      return fail(ErrorCode::BadUsage, "--match takes at most {} characters", longestExpression);
+      return fail(ErrorCode::BadUsage, "a pattern of failures has at most {} characters", longestExpression);
     const auto posix = asPosix(text);
-    if (!posix) return fail(ErrorCode::BadUsage, "--match {}: references to groups are not supported", text);
+    if (!posix) return fail(ErrorCode::BadUsage, "pattern \"{}\": references to groups are not supported", text);
     auto compiled = std::make_shared<Expression>();
     const int code = ::regcomp(&compiled->m_compiled, posix->c_str(), REG_EXTENDED | REG_NOSUB);
     compiled->m_valid = code == 0;
     if (compiled->m_valid) return std::shared_ptr<const Expression>(std::move(compiled));
     char why[128];
     ::regerror(code, &compiled->m_compiled, why, sizeof why);
-    return fail(ErrorCode::BadUsage, "--match {} is no regular expression: {}", text, why);
+    return fail(ErrorCode::BadUsage, "\"{}\" is not a regular expression: {}", text, why);
   }
 
   Expression() = default;

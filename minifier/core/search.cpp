@@ -71,7 +71,7 @@ Result<void> Search::judgeStart() {
   if (only && *only != verdict.fingerprint)
     return fail(ErrorCode::BadUsage, "the start graph fails with '{}', not with '{}'", verdict.fingerprint, *only);
   if (!m_context.options.match.acceptsAsStart(verdict.fingerprint, verdict.detail))
-    return fail(ErrorCode::BadUsage, "the start graph fails with '{}' ({}), in which --match finds nothing",
+    return fail(ErrorCode::BadUsage, "the start graph fails with '{}' ({}), in which the pattern finds nothing",
                 verdict.fingerprint, verdict.detail);
   m_result.fingerprint = verdict.fingerprint;
   want(verdict.fingerprint, m_result.candidate);

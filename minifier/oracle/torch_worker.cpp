@@ -181,7 +181,7 @@ Result<void> TorchWorker::greet(Life& life, const std::stop_token& stop) {
     const auto ended = life.end();
     const auto now = Clock::now();
     if (ended || now - began > longestWarming)
-      return fail(ErrorCode::Environment, "{} cannot import torch ({}); name a Python that can with --python",
+      return fail(ErrorCode::Environment, Hint{Advice::NamePython}, "{} cannot import torch ({})",
                   m_options.python.string(), ended.value_or("it took more than ten minutes"));
     if (m_options.warming && now >= nextNote) {
       m_options.warming(fmt::format("starting PyTorch: {} s", (now - began) / 1s));

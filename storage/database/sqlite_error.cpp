@@ -31,30 +31,32 @@ ErrorCode codeOf(int sqliteCode) {
   }
 }
 
-constexpr std::string_view damageHint =
-    "; the store's file is damaged: `kerf store verify` says what is lost; bring back a copy, or move what is whole to "
-    "another store with `kerf store export`";
+struct Cause {
+  std::string_view text;  ///< after what SQLite says
+  Advice advice = Advice::None;
+};
 
-std::string hintFor(int sqliteCode) {
-  if (sqliteCode == SQLITE_IOERR_DATA) return std::string(damageHint);
+constexpr std::string_view damaged = "; the store's file is damaged: bring back a copy, or move what is whole to another store";
+
+Cause causeOf(int sqliteCode) {
+  if (sqliteCode == SQLITE_IOERR_DATA) return {damaged, Advice::MoveStore};
   // A write without room is SQLITE_FULL, but not where the file beside the store for locks is made longer.
-  if (sqliteCode == SQLITE_IOERR_SHMSIZE) return "; there may be no room left where the store is";
+  if (sqliteCode == SQLITE_IOERR_SHMSIZE) return {"; there may be no room left where the store is"};
   switch (sqliteCode & 0xff) {
     case SQLITE_FULL:
-      return "; there is no room left where the store is";
+      return {"; there is no room left where the store is"};
     case SQLITE_READONLY:
-      return "; the store can only be read: check the permissions of its file and folder or choose another file with "
-             "--store";
+      return {"; the store can only be read: check the permissions of its file and folder", Advice::ChooseStore};
     case SQLITE_BUSY:
-      return "; another process has kept the store busy for too long";
+      return {"; another process has kept the store busy for too long"};
     case SQLITE_NOTADB:
-      return "; this is no Kerf store, choose another file with --store";
+      return {"; this is no Kerf store", Advice::ChooseStore};
     case SQLITE_CORRUPT:
-      return std::string(damageHint);
+      return {damaged, Advice::MoveStore};
     case SQLITE_CANTOPEN:
-      return "; check the folder's permissions or choose another file with --store";
+      return {"; check the folder's permissions", Advice::ChooseStore};
     default:
-      return "";
+      return {};
   }
 }
 
@@ -65,14 +67,15 @@ std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std
   int code = extended >= 0 ? extended : exception.getErrorCode();
   if (tookDamagedPage() && (code & 0xff) == SQLITE_IOERR) code = SQLITE_IOERR_DATA;
   const char* what = code == SQLITE_IOERR_DATA ? "a page has lost its checksum" : exception.what();
-  Error error{codeOf(code), fmt::format("store: {}{}", what, hintFor(code)), {}, 0, {}, {}};
-  error.atFile(path.string());
+  const Cause cause = causeOf(code);
+  Error error{codeOf(code), fmt::format("store: {}{}", what, cause.text)};
+  error.atFile(path.string()).advise(cause.advice);
   return fail(std::move(error));
 }
 
 std::optional<std::string> damageIn(const Error& error) {
-  if (error.code != ErrorCode::BadInput || !error.message.ends_with(damageHint)) return std::nullopt;
-  return error.message.substr(0, error.message.size() - damageHint.size());
+  if (error.code != ErrorCode::BadInput || !error.message.ends_with(damaged)) return std::nullopt;
+  return error.message.substr(0, error.message.size() - damaged.size());
 }
 
 }  // namespace kerf::inline storage::inline database

@@ -36,16 +36,13 @@ std::uint32_t bigEndian(const unsigned char* bytes) {
 Result<void> checkVersion(const std::filesystem::path& path, std::int64_t applicationId, std::int64_t version) {
   Error error{ErrorCode::BadInput, {}, path.string(), 0, {}, {}};
   if (applicationId != kerfApplicationId) {
-    error.message = "this SQLite file belongs to another program; choose another file with --store";
-    return fail(std::move(error));
+    error.message = "this SQLite file belongs to another program";
+    return fail(error.advise(Advice::ChooseStore));
   }
   if (version > newestSchema()) {
-    error.message = fmt::format(
-        "this store was written by a newer Kerf (schema {}, this Kerf knows {}); update Kerf or choose another file "
-        "with "
-        "--store",
-        version, newestSchema());
-    return fail(std::move(error));
+    error.message = fmt::format("this store was written by a newer Kerf (schema {}, this Kerf knows {}); update Kerf",
+                                version, newestSchema());
+    return fail(error.advise(Advice::ChooseStore));
   }
   return {};
 }
@@ -110,7 +107,7 @@ Result<void> checkStoreHeader(const std::filesystem::path& path) {
     return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
   if (!header || header->count == 0) return {};
   if (header->count < 100 || std::memcmp(header->bytes.data(), "SQLite format 3", 16) != 0)
-    return fail(ErrorCode::BadInput, "{} is no Kerf store; choose another file with --store", path.string());
+    return fail(ErrorCode::BadInput, Hint{Advice::ChooseStore}, "{} is no Kerf store", path.string());
   const std::uint32_t version = bigEndian(header->bytes.data() + 60);
   const std::uint32_t application = bigEndian(header->bytes.data() + 68);
   // An untouched header: a store whose creation was interrupted or sits in the write-ahead log. migrate() decides.

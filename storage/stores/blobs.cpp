@@ -89,9 +89,8 @@ std::unexpected<Error> damaged(Database& database, const std::string& hash, cons
   knownBlobs().forget(database, hash);
   const auto users = usersOfBlob(database, hash);
   return fail(
-      ErrorCode::BadInput,
-      "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store (`kerf store "
-      "verify` lists all damage)",
+      ErrorCode::BadInput, Hint{Advice::VerifyStore},
+      "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store",
       hash, what, users.empty() ? "Nothing needs it" : "It belongs to " + users);
 }
 

@@ -66,14 +66,8 @@ Result<void> addFile(Database& database, std::int64_t captureId, std::int64_t po
 }
 
 Error changed(const FileRow& row, ErrorCode code, std::string what) {
-  return {code,
-          fmt::format("{}; the store only links to it, so put it back or import it again (without --link to "
-                      "copy it)",
-                      what),
-          row.source,
-          0,
-          {},
-          {}};
+  return Error(code, fmt::format("{}; the store only links to it, so put it back or import it again", what), row.source)
+      .advise(Advice::CopyFiles);
 }
 
 /// The hash of a file that stayed where it was, provided that it is still the same, byte by byte.

@@ -51,9 +51,9 @@ Result<Content> contentOf(Database& database, const std::string& hash) {
                                   return NamedBlob{row.text(0), row.text(1)};
                                 })));
   if (contentHash(content.text, content.named) == hash) return content;
-  return fail(ErrorCode::BadInput,
+  return fail(ErrorCode::BadInput, Hint{Advice::VerifyStore},
               "the text of a graph in the store (content {}) is damaged; import its capture again or bring back a copy "
-              "of the store (`kerf store verify` lists all damage)",
+              "of the store",
               hash);
 }
 

@@ -127,8 +127,8 @@ Result<void> checkWhole(Database& database) {
     on = row.text(1);
   }));
   if (item.empty()) return {};
-  return fail(ErrorCode::BadUsage, "{} needs {}, which is deleted too; bring both back: `kerf store restore {} {}`",
-              item, on, on, item);
+  return fail(ErrorCode::BadUsage, Hint{Advice::RestoreItems, on + " " + item},
+              "{} needs {}, which is deleted too; bring back both", item, on);
 }
 
 Result<std::int64_t> deletionOf(Database& database, StoreItem item) {
@@ -167,7 +167,7 @@ Result<Deletion> removeItems(Database& database, const std::vector<StoreItem>& i
     for (const auto item : items) KERF_CHECK(checkThere(database, item));
     KERF_TRY(const auto dependents, dependentsOf(database, items));
     if (!dependents.empty() && !cascade)
-      return fail(ErrorCode::BadUsage, "{} cannot be deleted alone: {} depend on it; --cascade deletes them too",
+      return fail(ErrorCode::BadUsage, Hint{Advice::DeleteUsers}, "{} cannot be deleted alone: {} depend on it",
                   listed(items), listed(dependents));
     auto all = items;
     std::ranges::sort(all);
@@ -244,8 +244,8 @@ Result<void> checkNotDeleted(Database& database, StoreItem item) {
                                         kindOf(item.kind).table),
                             {item.number}, [&](const SqlRow& row) { at = row.text(0); }));
   if (at.empty()) return {};
-  return fail(ErrorCode::NotFound, "{} {} was deleted at {}; `kerf store restore {}` brings it back",
-              kindOf(item.kind).noun, item.text(), at, item.text());
+  return fail(ErrorCode::NotFound, Hint{Advice::RestoreItems, item.text()}, "{} {} was deleted at {}",
+              kindOf(item.kind).noun, item.text(), at);
 }
 
 }  // namespace kerf::inline storage::inline stores

@@ -7,7 +7,7 @@
 namespace kerf::inline storage::inline stores {
 
 /// One transaction: content and row. One of the same reduction and number is replaced; its content is left to
-/// `kerf store gc`.
+/// the collection of garbage.
 Result<void> putSlip(Database& database, const SlipRow& slip, const NewGraph& candidate);
 /// By number.
 Result<std::vector<SlipRow>> slips(Database& database, std::int64_t reductionId);

@@ -158,10 +158,9 @@ Result<StoreTransfer> importStore(Store& store, const fs::path& file, const Stor
   KERF_TRY(auto source, Database::open(file, Database::Access::Read));
   KERF_TRY(const int schema, schemaOf(source));
   if (schema != newestSchema())
-    return fail(Error{
-        ErrorCode::BadInput,
-        fmt::format("this store has schema {}, not {}; `kerf ls --store FILE` brings it there", schema, newestSchema()),
-        file.string()});
+    return fail(Error{ErrorCode::BadInput, fmt::format("this store has schema {}, not {}", schema, newestSchema()),
+                      file.string()}
+                    .advise(Advice::UpdateStore, file.string()));
   KERF_TRY(const auto captures, allCaptures(source));
   return transfer(source, store.database(), captures, progress);
 }

@@ -73,8 +73,7 @@ class Verifier {
     for (auto& text : found)
       m_check.damage.push_back({"page",
                                 {},
-                                std::move(text) + "; bring back a copy of the store, or move what is whole "
-                                                  "to another one with `kerf store export`"});
+                                std::move(text) + "; bring back a copy of the store, or export what is whole to another one"});
     return step(m_pageBytes);
   }
   Result<void> rows() {

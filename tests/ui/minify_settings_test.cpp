@@ -114,11 +114,13 @@ TEST(MinifySettings, SaysWhatTheGraphIsRunOn) {
 }
 
 TEST(WindowText, AdvisesWhatTheWindowHas) {
-  EXPECT_EQ(windowText("python3 cannot import torch (ENOENT); name a Python that can with --python").toStdString(),
-            "python3 cannot import torch (ENOENT); name a Python that can in the settings of Minify");
-  EXPECT_EQ(windowText("--sym s9=4: the graph's symbols are s0").toStdString(),
-            "Size s9=4: the graph's symbols are s0");
-  EXPECT_EQ(windowText("x has 3 elements").toStdString(), "x has 3 elements");
+  const Error noTorch = fail(ErrorCode::Environment, Hint{Advice::NamePython}, "python3 cannot import torch").error();
+  EXPECT_EQ(windowText(noTorch).toStdString(),
+            "python3 cannot import torch; name a Python that can in the settings of Minify");
+  const Error plain = fail(ErrorCode::BadInput, "x has 3 elements").error();
+  EXPECT_EQ(windowText(plain).toStdString(), "x has 3 elements");
+  for (int advice = 0; advice <= int(lastOf(Advice())); ++advice)
+    EXPECT_FALSE(hintText({Advice(advice), "c1"}).contains("--")) << advice;
 }
 
 TEST(InputsText, NamesWhatIsMadeUp) {

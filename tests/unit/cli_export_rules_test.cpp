@@ -45,9 +45,9 @@ TEST_F(ExportRulesTest, AllowCallLetsOneTargetThroughOnce) {
   EXPECT_THAT(run({"export", graph, "-o", out("o")}).errors, HasSubstr("--allow-call"));
   EXPECT_EQ(run({"export", graph, "-o", out("o"), "--allow-call", "torch.mylib.g"}).status, 2);
   ASSERT_EQ(run({"export", graph, "-o", out("o"), "--allow-call", "torch.mylib.f"}).status, 0);
-  EXPECT_THAT(textOf(out("o/repro.py")), StartsWith("# WARNING (--allow-call): this calls torch.mylib.f,"));
+  EXPECT_THAT(textOf(out("o/repro.py")), StartsWith("# WARNING (call allowed by the user): this calls torch.mylib.f,"));
   ASSERT_EQ(run({"export", graph, "-o", out("o.code"), "--allow-call", "torch.mylib.f"}).status, 0);
-  EXPECT_THAT(textOf(out("o.code")), StartsWith("# WARNING (--allow-call): this calls torch.mylib.f,"));
+  EXPECT_THAT(textOf(out("o.code")), StartsWith("# WARNING (call allowed by the user): this calls torch.mylib.f,"));
   EXPECT_EQ(run({"export", out("o/repro.py"), "-o", out("again")}).status, 2);
   const auto never = run({"export", graph, "-o", out("o"), "--allow-call", "torch.load"});
   EXPECT_EQ(never.status, 2);

@@ -40,7 +40,8 @@ TEST_F(StoreLife, DeletesAndBringsBack) {
   EXPECT_TRUE(store.repros()->empty());
   const auto gone = store.capture(1);
   EXPECT_EQ(gone.error().code, ErrorCode::NotFound);
-  EXPECT_THAT(gone.error().message, HasSubstr("`kerf store restore c1` brings it back"));
+  EXPECT_EQ(gone.error().hint.advice, Advice::RestoreItems);
+  EXPECT_EQ(gone.error().hint.subject, "c1");
   EXPECT_EQ(store.graph(1, 1).error().code, ErrorCode::NotFound);
   EXPECT_EQ(store.repro(1).error().code, ErrorCode::NotFound);
   EXPECT_EQ(removeItems(database, {{'c', 1}}, true).error().code, ErrorCode::NotFound);
@@ -59,7 +60,7 @@ TEST_F(StoreLife, WhatDependsOnADeletedThingDoesNotComeBackAlone) {
   ASSERT_TRUE(removeItems(database, {{'c', 1}}, true));
   const auto alone = restoreItems(database, {{'r', 1}});
   EXPECT_EQ(alone.error().code, ErrorCode::BadUsage);
-  EXPECT_THAT(alone.error().message, HasSubstr("kerf store restore c1 r1"));
+  EXPECT_EQ(alone.error().hint.subject, "c1 r1");
   EXPECT_TRUE(store.runs()->empty()) << "nothing came back";
   EXPECT_EQ(restoreItems(database, {{'c', 1}, {'r', 1}})->size(), 4u);
 }

@@ -95,7 +95,7 @@ struct MinifyDoc {
   double elapsedSeconds = 0, secondsLeft = -1;
   bool paused = false;  ///< no new query begins
   std::optional<bool> oneMinimal;
-  std::string stoppedBy;                     ///< "--max-tests", "--max-time"; empty: neither
+  std::string stoppedBy;                     ///< "max_tests", "max_time"; empty: neither
   std::vector<workbench::SlipDoc> findings;  ///< other failures that were met, known when it has ended
   GraphDocPtr candidate;                     ///< the smallest that failed so far; null until it has been read
   std::shared_ptr<const workbench::Neighbour> neighbour;  ///< one edit away, passes; null until it is known

@@ -7,6 +7,7 @@
 
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -29,7 +30,7 @@ ShownRecordPtr shownRecord(int capture, int index, const Result<workbench::Recor
   shown->index = index;
   if (!result) {
     shown->title = Session::tr("Record");
-    shown->text = text(result.error().text());
+    shown->text = windowText(result.error());
     return shown;
   }
   const auto& entry = result->entry;
@@ -109,7 +110,7 @@ void Session::opened(int id, Result<std::vector<workbench::CaptureIndex>> result
   if (!result) {
     auto refused = std::make_shared<CaptureDoc>(*m_captures[id]);
     refused->loading = false;
-    refused->error = result.error().text();
+    refused->error = windowText(result.error()).toStdString();
     m_captures[id] = refused;
     emit capturesChanged();
     return emit failed(tr("Cannot open %1").arg(QFileInfo(text(refused->path)).fileName()), text(refused->error));
@@ -167,7 +168,7 @@ void Session::findFusion(int capture) {
       },
       [this, capture](Result<std::vector<FusionRow>> result) {
         if (!this->capture(capture)) return;
-        if (!result) emit noted(text(result.error().text()));
+        if (!result) emit noted(windowText(result.error()));
         m_fusion[capture] =
             std::make_shared<const std::vector<FusionRow>>(result ? std::move(*result) : std::vector<FusionRow>());
         emit fusionChanged();

@@ -1,5 +1,6 @@
 // Session: the output code that PyTorch recorded for the shown graph.
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -25,7 +26,7 @@ void Session::findRecordedCode() {
         if (result)
           known->programs = std::move(*result);
         else
-          known->error = text(result.error().text());
+          known->error = windowText(result.error());
         m_code[{capture, graph}] = known;
         emit recordedCodeChanged();
       });

@@ -5,6 +5,7 @@
 #include "ui/session/freed_elsewhere.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -151,7 +152,7 @@ void Session::askDifference(const Location& before, const Location& after, bool 
         if (!capture(before.capture) || !capture(after.capture)) return;
         auto known = std::make_shared<DifferenceDoc>();
         if (result) static_cast<workbench::GraphDifference&>(*known) = std::move(*result);
-        if (!result) known->error = text(result.error().text());
+        if (!result) known->error = windowText(result.error());
         m_differences[{before.place(), after.place()}] = known;
         findDifference();
       },
@@ -176,7 +177,7 @@ void Session::askPassDifferences(const Key& key, bool quiet) {
       [this, key](Result<Answer> result) {
         auto* known = state(key);
         if (!known) return;
-        if (!result) emit noted(text(result.error().text()));
+        if (!result) emit noted(windowText(result.error()));
         known->passDifferences = std::make_shared<const Answer>(result ? std::move(*result) : Answer());
         findDifference();
       },
@@ -207,7 +208,7 @@ bool Session::askGraph(const Location& location, bool quiet) {
         // Where the earlier graph cannot be shown, only what is gone cannot be drawn.
         if (!result)
           for (auto& [places, difference] : m_differences)
-            if (places.first == location.place() && difference) difference->error = text(result.error().text());
+            if (places.first == location.place() && difference) difference->error = windowText(result.error());
         findDifference();
       },
       weightOf(quiet));

@@ -4,6 +4,7 @@
 
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -47,7 +48,7 @@ void Session::refreshed(int capture, Result<std::vector<workbench::CaptureIndex>
   const auto before = this->capture(capture);
   if (!before) return;
   if (!result || result->empty()) {
-    if (!result) emit noted(text(result.error().text()));
+    if (!result) emit noted(windowText(result.error()));
     return;
   }
   auto doc = std::make_shared<CaptureDoc>();

@@ -3,6 +3,7 @@
 
 #include "ui/session/aot_stages.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -60,7 +61,7 @@ void Session::listNotes() {
         return worker->perform(workbench::NotesRequest{}, {{}, stop});
       },
       [this](Result<std::vector<NodeNoteDoc>> notes) {
-        if (!notes) return emit noted(tr("Notes cannot be read: %1").arg(text(notes.error().text())));
+        if (!notes) return emit noted(tr("Notes cannot be read: %1").arg(windowText(notes.error())));
         m_notes = std::make_shared<const std::vector<NodeNoteDoc>>(std::move(*notes));
         emit notesChanged();
       },
@@ -85,7 +86,7 @@ void Session::sendNote(const workbench::NoteRequest& request) {
         return worker->perform(request, {{}, stop});
       },
       [this](const Result<workbench::Done>& done) {
-        if (!done) emit failed(tr("The note cannot be kept"), text(done.error().text()));
+        if (!done) emit failed(tr("The note cannot be kept"), windowText(done.error()));
         listNotes();
       });
 }

@@ -3,6 +3,7 @@
 
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -39,7 +40,7 @@ void Session::partition() {
         if (!target) return;
         auto doc = std::make_shared<PartitionsDoc>();
         if (result) static_cast<workbench::PartitionReport&>(*doc) = std::move(*result);
-        if (!result && result.error().code != ErrorCode::Cancelled) doc->error = text(result.error().text());
+        if (!result && result.error().code != ErrorCode::Cancelled) doc->error = windowText(result.error());
         target->partitions = doc;
         if (!doc->error.isEmpty()) emit failed(tr("This graph cannot be partitioned"), doc->error);
         emit partitionsChanged();

@@ -3,6 +3,7 @@
 #include "ui/session/freed_elsewhere.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -94,7 +95,7 @@ void Session::loaded(const Location& location, const Result<GraphDocPtr>& result
 void Session::notRead(const QString& title, const Error& error) {
   m_left.stop();
   if (std::exchange(m_reading, false)) showNothing();
-  emit failed(title, text(error.text()));
+  emit failed(title, windowText(error));
   emit locationChanged();
 }
 

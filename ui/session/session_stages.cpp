@@ -3,6 +3,7 @@
 
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -43,7 +44,7 @@ void Session::findStages() {
       },
       [this, capture, graph](Result<RecordedStages> result) {
         if (!this->capture(capture)) return;
-        if (!result) emit noted(text(result.error().text()));
+        if (!result) emit noted(windowText(result.error()));
         const auto known = std::make_shared<const RecordedStages>(result ? std::move(*result) : RecordedStages());
         m_recorded[{capture, graph}] = known;
         for (const auto& stage : known->stages) m_recorded[{capture, stage.graph}] = known;
@@ -123,7 +124,7 @@ void Session::verifyStages() {
         if (!this->capture(where.first)) return;
         auto known = std::make_shared<VerifyDoc>();
         if (result) static_cast<workbench::Verification&>(*known) = std::move(*result);
-        if (!result && result.error().code != ErrorCode::Cancelled) known->error = text(result.error().text());
+        if (!result && result.error().code != ErrorCode::Cancelled) known->error = windowText(result.error());
         m_verified[where] = known;
         if (!known->error.isEmpty()) emit failed(tr("The stages could not be verified"), known->error);
         emit verifiedChanged();

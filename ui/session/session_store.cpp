@@ -2,6 +2,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
 #include "ui/session/text.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -12,7 +13,7 @@ void Session::listStore() {
         return worker->perform(workbench::StoreRequest{}, {{}, stop});
       },
       [this](Result<StoreListing> listing) {
-        if (!listing) return emit failed(tr("Cannot read the store"), text(listing.error().text()));
+        if (!listing) return emit failed(tr("Cannot read the store"), windowText(listing.error()));
         m_listing = std::make_shared<const StoreListing>(std::move(*listing));
         emit storeChanged();
       });
@@ -31,7 +32,7 @@ void Session::removeStored(const QStringList& items) {
 }
 
 void Session::removed(const Result<workbench::Removed>& result) {
-  if (!result) return emit failed(tr("Cannot delete"), text(result.error().text()));
+  if (!result) return emit failed(tr("Cannot delete"), windowText(result.error()));
   QStringList names;
   for (const auto& item : result->items) names << text(item);
   m_deletions << names.value(0);
@@ -53,7 +54,7 @@ void Session::undoDelete() {
 }
 
 void Session::restored(const Result<workbench::Restored>& result) {
-  if (!result) return emit failed(tr("Cannot bring it back"), text(result.error().text()));
+  if (!result) return emit failed(tr("Cannot bring it back"), windowText(result.error()));
   QStringList names;
   for (const auto& item : result->items) names << text(item);
   emit noted(tr("Brought back %1.").arg(names.join(", ")));
@@ -86,7 +87,7 @@ void Session::exportAs(const workbench::ExportRequest& request, RemotePtr worker
       [this](const Result<workbench::Exported>& written) {
         if (written && !written->notes.empty()) emit noted(texts(written->notes).join('\n'));
         if (written) return emit exported(text(written->path));
-        emit failed(tr("Export failed"), text(written.error().text()));
+        emit failed(tr("Export failed"), windowText(written.error()));
       });
 }
 

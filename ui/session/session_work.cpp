@@ -55,7 +55,7 @@ void Session::compile() {
         auto* known = state(where);
         if (!known) return;
         auto failure = std::make_shared<workbench::CompileDoc>();
-        if (!result) failure->error = result.error().text();
+        if (!result) failure->error = windowText(result.error()).toStdString();
         known->compiled = result ? freedElsewhere(*result) : failure;
         if (where == key()) emit compiledChanged();
       });
@@ -74,7 +74,7 @@ void Session::findGuards() {
       [this, where](const Result<GuardsDocPtr>& result) {
         auto* known = state(where);
         if (!known || (!result && cancelled(result.error()))) return;
-        if (!result) emit noted(text(result.error().text()));
+        if (!result) emit noted(windowText(result.error()));
         known->guards = result ? *result : nullptr;
         if (where == key()) emit guardsChanged();
       });

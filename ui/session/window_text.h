@@ -1,5 +1,4 @@
-// Errors of the workbench in the window's words: what they advise is named as it is called there, not as an option of a
-// command.
+// Errors of the workbench with what to do about them in the window's words.
 #pragma once
 
 #include "engine/support/error.h"
@@ -7,8 +6,9 @@
 
 namespace kerf::ui::inline session {
 
+/// What to do, as the window calls it; empty where there is no advice, or none that the window can follow.
+QString hintText(const Hint& hint);
 /// "… cannot import torch (…); name a Python that can in the settings of Minify".
 QString windowText(const Error& error);
-QString windowText(std::string_view said);
 
 }  // namespace kerf::ui::inline session

@@ -210,9 +210,9 @@ Result<ExtraCalls> parseExtraCalls(const std::vector<std::string>& targets) {
   ExtraCalls extra;
   for (const std::string& target : targets) {
     if (!allParts(target, isPythonIdentifier))
-      return fail(ErrorCode::BadUsage, "--allow-call: '{}' is no dotted name of a function", target);
+      return fail(ErrorCode::BadUsage, "the allowed call '{}' is not the dotted name of a function", target);
     if (isForbiddenCall(target))
-      return fail(ErrorCode::BadUsage, "--allow-call: '{}' loads or runs code, which no export may do", target);
+      return fail(ErrorCode::BadUsage, "'{}' cannot be allowed: it loads or runs code, which no export may do", target);
     extra.insert(target);
   }
   return extra;

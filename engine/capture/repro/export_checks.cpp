@@ -67,13 +67,17 @@ class CallChecker {
         isFunction ? isAllowedFunction(target) || isAllowedFunction("builtins." + target) || isSympyFunction(target)
                    : isAllowedMethod(target);
     if (isKnown || isExtra(target)) return isFunction ? function(node) : Result<void>();
-    return refuse(
-        node, fmt::format("calls '{}', which may not be exported: it is no {} that is known only to compute{}", target,
-                          isFunction ? "function" : "method", hint(target)));
+    return refuseUnlessAllowed(
+        node, target,
+        fmt::format("calls '{}', which may not be exported: it is no {} that is known only to compute", target,
+                    isFunction ? "function" : "method"));
   }
 
-  static std::string_view hint(std::string_view target) {
-    return isForbiddenCall(target) ? "" : "; --allow-call lets it through";
+  /// Refuses what the user may let through by its name, unless no user may.
+  static std::unexpected<Error> refuseUnlessAllowed(const Node& node, const std::string& name, std::string what) {
+    auto refused = refuse(node, std::move(what));
+    if (!isForbiddenCall(name)) refused.error().advise(Advice::AllowCall, name);
+    return refused;
   }
 
   /// What a graph calls of itself is a module, and none of torch.nn.Module's own methods.
@@ -111,10 +115,9 @@ class CallChecker {
       return refuse(node, "calls getattr with a name that may not be exported");
     const bool isKnown = isAllowedAttribute(*name) || (!isForbiddenCall(*name) && isExtra(*name));
     if (isKnown) return {};
-    return refuse(node,
-                  fmt::format("reads the attribute '{}', which may not be exported: it is none that is known only "
-                              "to hold data{}",
-                              *name, hint(*name)));
+    return refuseUnlessAllowed(
+        node, *name,
+        fmt::format("reads the attribute '{}', which may not be exported: it is none that is known only to hold data", *name));
   }
 
   /// Functions may be arguments too.

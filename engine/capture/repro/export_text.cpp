@@ -15,7 +15,7 @@
 namespace kerf::inline capture {
 namespace {
 
-constexpr std::string_view warningMark = "# WARNING (--allow-call): ";
+constexpr std::string_view warningMark = "# WARNING (call allowed by the user): ";
 
 const ReproEnvelope& envelopeOf(const Capture& capture, const CapturedGraph& graph) {
   return graph.envelope ? *graph.envelope : capture.envelope;

@@ -70,7 +70,7 @@ class LogImport {
     const Tail tail = judgeTail(m_bytes->text, records.back(), matches.back() != 0);
     if (tail == Tail::Cut) {
       m_index.note(m_log, fmt::format("the log ends within the record at line {}, which is left out: PyTorch may still "
-                                      "be writing it (kerf import --follow reads on)",
+                                      "be writing it, and an import that follows the log reads on",
                                       records.back().line));
       records.pop_back();
       matches.pop_back();

@@ -122,7 +122,8 @@ class Propagation {
     for (const ShapeSymbol& symbol : m_env.symbols())
       if (symbol.isHintAssumed)
         assumed += fmt::format("{}{} = {}", assumed.empty() ? "" : ", ", symbol.name, *symbol.hint);
-    if (!assumed.empty()) error.while_(fmt::format("with {}, as no values are recorded; --sym gives others", assumed));
+    if (!assumed.empty())
+      error.while_(fmt::format("with {}, as no values are recorded", assumed)).advise(Advice::GiveSizes);
     return fail(std::move(error));
   }
 
