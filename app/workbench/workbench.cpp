@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "app/workbench/capture_source.h"
+#include "app/workbench/captures/capture_source.h"
 #include "app/workbench/kept_values.h"
-#include "app/workbench/warm_torch.h"
+#include "app/workbench/minify/warm_torch.h"
 #include "engine/passes/joint/padding_benchmark.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store.h"

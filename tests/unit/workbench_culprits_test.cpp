@@ -1,7 +1,7 @@
 // findCulprits(): one, several, together, hidden.
 #include <gmock/gmock.h>
 
-#include "app/workbench/culprit_search.h"
+#include "app/workbench/minify/culprit_search.h"
 
 namespace kerf::workbench {
 namespace {

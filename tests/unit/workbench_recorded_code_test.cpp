@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "app/workbench/code_links.h"
+#include "app/workbench/stages/code_links.h"
 #include "app/workbench/workbench.h"
 #include "tests/support/recordings.h"
 #include "tests/support/workbench_fixture.h"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "app/workbench/engine_options.h"
-#include "app/workbench/reduction_log.h"
-#include "app/workbench/search_identity.h"
+#include "app/workbench/minify/reduction_log.h"
+#include "app/workbench/minify/search_identity.h"
 #include "app/workbench/protocol/job_control.h"
 #include "app/workbench/workbench.h"
 #include "minifier/oracle/engine_oracle.h"

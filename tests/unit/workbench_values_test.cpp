@@ -1,7 +1,7 @@
 // NodeValueRequest: a node's value on every side, figures and planes of it, and what is refused.
 #include <complex>
 
-#include "app/workbench/tensor_figures.h"
+#include "app/workbench/run/tensor_figures.h"
 #include "app/workbench/workbench.h"
 #include "engine/tensor/safetensors.h"
 #include "tests/support/small_repro.h"

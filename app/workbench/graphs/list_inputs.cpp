@@ -1,0 +1,24 @@
+// Where the inputs of a graph come from, without making them.
+#include "app/workbench/captures/given_inputs.h"
+#include "app/workbench/captures/graph_source.h"
+#include "app/workbench/graphs/node_doc.h"
+
+namespace kerf::workbench {
+
+Result<std::vector<InputRow>> perform(Workbench& bench, const InputsRequest& request, const Job& job) {
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  if (!source.inputFile.empty()) {
+    KERF_TRY(const auto inputs, prepareToRun(source, job));
+    return inputRows(source, inputs);
+  }
+  annotateIfPossible(source, job);
+  KERF_TRY(source.origins, source.graph().inputOrigins(loadOptions(source)));
+  auto rows = inputRows(source, {});
+  const auto& graph = source.graph().module.graph;
+  const auto placeholders = graph.placeholders();
+  for (std::size_t i = 0; i < std::min(rows.size(), placeholders.size()); ++i)
+    rows[i].value = shapeText(graph.node(placeholders[i]).meta().value);
+  return rows;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,157 @@
+// Comparing a graph's compiled side with the interpreter and fp64, optionally node by node, and keeping what came out.
+#include <nlohmann/json.hpp>
+
+#include "app/workbench/captures/aot_stage.h"
+#include "app/workbench/captures/given_inputs.h"
+#include "app/workbench/captures/graph_source.h"
+#include "app/workbench/captures/recorded_settings.h"
+#include "app/workbench/captures/symbols.h"
+#include "app/workbench/compile/pass_trace.h"
+#include "app/workbench/engine_options.h"
+#include "app/workbench/run/divergence_child.h"
+#include "app/workbench/run/emulation.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+OutputRow rowOf(const OutputVerdict& verdict) {
+  return {.name = verdict.name,
+          .reason = verdict.reason,
+          .same = verdict.same,
+          .error = verdict.maxAbsError,
+          .rmseRes = verdict.rmseRes,
+          .rmseRef = verdict.rmseRef,
+          .ratio = verdict.ratioToLimit,
+          .nans = verdict.nanRes,
+          .infs = verdict.infRes,
+          .multiplier = verdict.multiplier,
+          .nanRef = verdict.nanRef,
+          .infRef = verdict.infRef,
+          .kind = std::string(resultKindName(verdict.kind)),
+          .elements = verdict.elements,
+          .finite = verdict.finite};
+}
+
+NodeRow rowOf(const NodeDivergence& node) {
+  return {node.node,    node.target,       node.same,     node.firstBad, node.maxAbsError, node.rmseRes,
+          node.rmseRef, node.ratioToLimit, node.elements, node.finite,   node.call};
+}
+
+ComparisonRow storeRow(const OutputRow& row) {
+  return {0, 0, row.name, row.same, row.reason, row.error, row.rmseRes, row.rmseRef, row.ratio, row.nans, row.infs};
+}
+
+void addReport(Comparison& comparison, const ComparisonReport& report) {
+  comparison.same = report.same;
+  comparison.haveFp64 = report.haveFp64;
+  comparison.fp64Note = report.fp64Note;
+  comparison.failure = report.failure;
+  comparison.backwardNote = report.backwardNote;
+  for (const auto& verdict : report.outputs) comparison.outputs.push_back(rowOf(verdict));
+}
+
+/// A tolerance for a result that there is not would do nothing.
+Result<void> checkTolerances(const ComparisonReport& report,
+                             const std::vector<std::pair<std::string, double>>& tolerances) {
+  for (const auto& [subject, tolerance] : tolerances) {
+    const auto concerned = [&](const OutputVerdict& row) { return toleranceConcerns(subject, row.name); };
+    if (!report.outputs.empty() && std::ranges::none_of(report.outputs, concerned))
+      return fail(ErrorCode::BadUsage, "tolerance {}={:g}: the graph has no result of that name", subject, tolerance);
+  }
+  return {};
+}
+
+void nameResults(ComparisonReport& report, const CapturedGraph& graph) {
+  const auto names = resultNames(graph);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto row = std::ranges::find(report.outputs, fmt::format("out{}", i), &OutputVerdict::name);
+    if (row == report.outputs.end()) continue;
+    row->name = names[i];
+    if (names[i].starts_with("mutates ")) row->kind = ResultKind::Mutation;
+  }
+}
+
+void addNodes(Comparison& comparison, const NodeDivergenceReport& report) {
+  for (const auto index : rankDivergence(report.nodes)) comparison.nodes.push_back(rowOf(report.nodes[index]));
+  comparison.nodesFailure = report.failure;
+  comparison.nodesNote = report.fp64Note;
+  comparison.nestedNote = report.nestedNote;
+}
+
+std::string statusOf(const Comparison& comparison) {
+  if (!comparison.failure.empty()) return "failed";
+  return comparison.same ? "same" : "different";
+}
+
+/// Passes are recorded apart: the child that compared is gone. A pass that fails left its own error in the report
+/// already.
+Result<std::string> keepIn(Store& store, const GraphSource& source, const CompareRequest& request,
+                           const Comparison& comparison, const Job& job) {
+  KERF_TRY(const auto graphId, storedGraphId(store, source));
+  KERF_TRY(const auto passes, passConfig(request.passes));
+  const nlohmann::ordered_json options{
+      {"plant", request.plants}, {"tolerance", request.tolerance}, {"passes", passes.text()}};
+  KERF_TRY(const auto runId, store.addRun({0, graphId, "compare", request.backend, options.dump(), "", "running", 0}));
+  if (const auto trace = tracePasses(source.graph().module, passes, job)) KERF_CHECK(addPasses(store, runId, *trace));
+  std::vector<ComparisonRow> rows;
+  for (const auto& output : comparison.outputs) rows.push_back(storeRow(output));
+  KERF_CHECK(store.addComparisons(runId, rows));
+  KERF_CHECK(store.finishRun(runId, statusOf(comparison), comparison.time.count()));
+  return fmt::format("r{}", runId);
+}
+
+Result<std::string> keep(Workbench& bench, const GraphSource& source, const CompareRequest& request,
+                         const Comparison& comparison, const Job& job) {
+  std::string name;
+  KERF_CHECK(bench.keepResult(job, [&](Store& store) -> Result<void> {
+    KERF_TRY(name, keepIn(store, source, request, comparison, job));
+    return {};
+  }));
+  return name;
+}
+
+}  // namespace
+
+Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
+  KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
+  setLimits(options, request.limits);
+  KERF_CHECK(setBackend(options, request.backend));
+  KERF_CHECK(setAccuracy(options, request.accuracy));
+  options.compile.cache = bench.codeCache(job);
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  const auto tolerances = options.compare.tolerances;
+  takeRecordedRule(source, request.accuracy, options.compare);
+  KERF_TRY(auto inputs, prepareToRun(source, job));
+  KERF_TRY(auto module, moduleToCompare(source));
+  const auto rows = inputRows(source, inputs);
+  const Candidate candidate{std::move(module), std::move(inputs)};
+  KERF_CHECK(checkOptions(candidate.module, options.compile));
+  const auto start = std::chrono::steady_clock::now();
+  Comparison comparison;
+  comparison.symbols = symbolValues(source.graph(), source.symbols);
+  comparison.inputs = rows;
+  comparison.tolerance = options.compare.tolerance;
+  ComparisonReport report;
+  if (request.emulate.empty()) {
+    EngineOracleOptions training = options;
+    setGoal(training.compile, source);
+    KERF_TRY(report, compareIsolated(candidate, training, job.stop));
+  } else {
+    KERF_TRY(auto emulated, compareEmulated(source, candidate, request, options, job));
+    report = std::move(emulated.plain);
+    comparison.fusion = std::move(emulated.fusion);
+  }
+  nameResults(report, source.graph());
+  KERF_CHECK(checkTolerances(report, tolerances));
+  addReport(comparison, report);
+  if (request.depth == CompareRequest::Depth::Nodes) {
+    KERF_TRY(const auto nodes, divergenceInChild(candidate, options, job));
+    addNodes(comparison, nodes);
+  }
+  comparison.time = std::chrono::steady_clock::now() - start;
+  KERF_TRY(comparison.run, keep(bench, source, request, comparison, job));
+  return comparison;
+}
+
+}  // namespace kerf::workbench
