@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/backend/registry/backends.h"
 #include "engine/patterns/user_patterns.h"
 
 namespace kerf::workbench {

@@ -1,8 +1,12 @@
 // importCapture and importAll: what a path holds, decided by its content.
 #include <algorithm>
 
-#include "engine/capture/import_sources.h"
+#include "engine/capture/debug/directory.h"
+#include "engine/capture/debug/graph_transforms.h"
+#include "engine/capture/file_kinds.h"
+#include "engine/capture/import_all.h"
 #include "engine/capture/repro/export_text.h"
+#include "engine/capture/trace/torch_trace.h"
 #include "engine/support/log.h"
 #include "engine/tensor/mapped_file.h"
 
@@ -44,7 +48,7 @@ void noteWhatIsLeftOut(Capture& capture) {
 }
 
 Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
-  KERF_TRY(const ImportSource source, openSource(path, limits));
+  KERF_TRY(const ImportSource source, openSource(path, limits, looksLikeTorchTrace));
   const FileKind* kind = fileKindOf(source);
   logAt(LogCategory::Import, LogLevel::Debug, "{}: {} bytes, recognised as {}", path.string(), source.text.size(),
         kind != nullptr ? kind->name : "nothing");
@@ -85,7 +89,7 @@ struct Recognised {
 std::vector<Recognised> recognisedIn(const fs::path& directory, const ImportLimits& limits, std::error_code& problem) {
   std::vector<Recognised> found;
   for (const fs::path& path : entriesOf(directory, false, problem)) {
-    const auto source = openSource(path, limits);
+    const auto source = openSource(path, limits, looksLikeTorchTrace);
     if (!source) continue;
     if (const FileKind* kind = fileKindOf(*source)) found.push_back({path, kind->name});
   }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/backend/input_symbols.h"
+#include "engine/backend/registry/backends.h"
 #include "engine/backend/size_guards.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"

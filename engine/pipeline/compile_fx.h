@@ -12,7 +12,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/passes/fault_plan.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/aot_front.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/training_step.h"

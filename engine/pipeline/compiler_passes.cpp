@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/passes/pass_table.h"
+#include "engine/passes/manager/pass_table.h"
 #include "engine/patterns/addmm_activation.h"
 #include "engine/patterns/fuse_attention.h"
 #include "engine/patterns/randperm_index.h"

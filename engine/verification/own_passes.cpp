@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 
 namespace kerf::inline verification {
 namespace {

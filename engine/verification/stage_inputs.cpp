@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 
 namespace kerf::inline verification {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/graph_copy.h"
 #include "engine/ir/submodules.h"
 #include "engine/ir/value_meta.h"

@@ -5,6 +5,7 @@
 
 #include "engine/accuracy/lean_comparison.h"
 #include "engine/accuracy/own_attributes.h"
+#include "engine/backend/registry/backends.h"
 #include "engine/ops/core/op_registry.h"
 #include "minifier/oracle/engine_oracle.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ops/core/graph_symbols.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/tensor_like.h"

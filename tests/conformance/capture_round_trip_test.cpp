@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/import_all.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/support/recordings.h"
 #include "tests/unit/capture_testing.h"

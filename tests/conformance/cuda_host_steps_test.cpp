@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "engine/backend/cuda/device_ops.h"
-#include "engine/backend/llvm/kernel_module.h"
+#include "engine/backend/kernels/kernel_module.h"
 #include "engine/capture/common/capture.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"

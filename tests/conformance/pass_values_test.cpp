@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/capture/common/capture.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
 #include "engine/support/recordings.h"

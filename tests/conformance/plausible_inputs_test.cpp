@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/recorded_call.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "engine/capture/common/capture.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/support/recordings.h"
 #include "tests/support/recordings.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/capture/common/capture.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/pass_checker.h"
 #include "engine/support/recordings.h"
 #include "tests/support/recordings.h"

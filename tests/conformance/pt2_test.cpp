@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/pt2/import.h"
 #include "engine/capture/pt2/inputs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/capture/common/generated_inputs.h"
-#include "engine/capture/trace/bytes.h"
+#include "engine/capture/common/log_bytes.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
 #include "tests/support/symbolic_check.h"
@@ -94,7 +94,7 @@ Outcome derive(Sample& sample) {
 
 TEST(SymbolicSamples, AreAnnotatedAsByPyTorch) {
   const auto file = std::filesystem::path(KERF_SOURCE_DIR) / "tests/conformance/data/symbolic_op_samples.jsonl.gz";
-  const auto bytes = trace::openTrace(file);
+  const auto bytes = openLog(file);
   ASSERT_TRUE(bytes) << bytes.error().text();
   int graphs = 0, clean = 0, texts = 0, values = 0, unknown = 0, specialised = 0;
   std::vector<std::string> failures;

@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "engine/capture/common/capture.h"
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/interpreter.h"
-#include "engine/symbolic/symbolic.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/support/recordings.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf {
 namespace {

@@ -1,11 +1,11 @@
 // Archives that lie, bomb and attack: every one is refused in bounded time and memory, and nothing in them is run.
 #include <sys/resource.h>
 
+#include "engine/capture/pt2/archive.h"
+#include "engine/capture/pt2/import.h"
+#include "engine/capture/pt2/pickle.h"
 #include "engine/tensor/zip_inflate.h"
 #include "engine/tensor/zip_writer.h"
-#include "engine/capture/importers.h"
-#include "engine/capture/pt2/archive.h"
-#include "engine/capture/pt2/pickle.h"
 #include "tests/support/cpu_time.h"
 #include "tests/unit/capture_testing.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "engine/accuracy/same_two_models.h"
-#include "engine/capture/common/generated_inputs.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/common/capture.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/interpreter.h"
 #include "engine/mathlib/math_threads.h"

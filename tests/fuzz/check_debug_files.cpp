@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/capture/debug/fusion_from_ir.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/debug/graph_dot.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/capture/trace/fusion.h"
 #include "tests/fuzz/checks.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/text/capture.h"
 #include "engine/diff/graph_diff.h"
 #include "tests/fuzz/checks.h"
 

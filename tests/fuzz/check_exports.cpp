@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/common/capture.h"
-#include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/export_checks.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/common/capture.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"

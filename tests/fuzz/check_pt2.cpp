@@ -1,11 +1,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/common/import_source.h"
 #include "engine/capture/pt2/archive.h"
 #include "engine/capture/pt2/audit.h"
 #include "engine/capture/pt2/graph_reader.h"
 #include "engine/capture/pt2/graph_writer.h"
+#include "engine/capture/pt2/import.h"
 #include "engine/ir/printer.h"
 #include "tests/fuzz/checks.h"
 

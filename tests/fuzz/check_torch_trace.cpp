@@ -7,11 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/common/import_source.h"
 #include "engine/capture/trace/compile_answer.h"
 #include "engine/capture/trace/follower.h"
 #include "engine/capture/trace/header.h"
 #include "engine/capture/trace/scanner.h"
+#include "engine/capture/trace/torch_trace.h"
 #include "engine/support/hash.h"
 #include "tests/fuzz/checks.h"
 

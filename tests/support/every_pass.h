@@ -2,7 +2,7 @@
 // below which it is not worth it.
 #pragma once
 
-#include "engine/passes/pass_config.h"
+#include "engine/passes/manager/pass_config.h"
 
 namespace kerf::testing {
 

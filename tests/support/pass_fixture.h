@@ -6,7 +6,7 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 
 namespace kerf::testing {
 

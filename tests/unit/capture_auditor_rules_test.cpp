@@ -1,7 +1,7 @@
 // The auditor's rules one by one: attributes, functions that call back, definitions, __init__, texts of sympy,
 // programs.
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/pt2/audit.h"
-#include "engine/capture/repro/auditor.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

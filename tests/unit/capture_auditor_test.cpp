@@ -1,5 +1,5 @@
 // What an export may hold: hostile captures, each with a payload in one of its texts, and the auditor by itself.
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/auditor.h"
 
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"

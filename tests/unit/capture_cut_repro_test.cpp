@@ -1,5 +1,5 @@
 // Repros that are not whole, and those of torch 2.0: what is there of them opens, with the inputs that they tell.
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/repro/document.h"
 #include "engine/capture/repro/writer.h"
 #include "tests/unit/capture_testing.h"

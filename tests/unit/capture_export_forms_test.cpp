@@ -1,5 +1,5 @@
 // Repros of graphs that came with no repro: joint graphs, Dynamo's graphs, logs; and what their files must bind.
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/free_names.h"
 #include "engine/capture/repro/graph_level.h"

@@ -3,8 +3,9 @@
 
 #include <zlib.h>
 
+#include "engine/capture/debug/graph_dot.h"
 #include "engine/capture/debug/inductor_ir.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/import_all.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

@@ -1,5 +1,6 @@
 // Graphs pasted as text: every form, log prefixes, several at once, and where nodes come from.
-#include "engine/capture/importers.h"
+#include "engine/capture/common/capture.h"
+#include "engine/capture/inputs/annotation_inputs.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <map>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/audit/auditor.h"
+#include "engine/capture/common/capture.h"
 #include "engine/capture/pt2/writer.h"
-#include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 #include "engine/tensor/torch_zip.h"

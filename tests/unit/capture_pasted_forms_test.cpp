@@ -1,6 +1,6 @@
 // Forms of pasted graphs beyond classes and forward methods: functions of other names, single statements, the printers of
 // torch 2.0.
-#include "engine/capture/importers.h"
+#include "engine/capture/text/capture.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

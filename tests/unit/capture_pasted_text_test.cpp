@@ -1,5 +1,5 @@
 // Graphs as people paste them: cut, in fragments, behind prefixes of every kind, in pages and issues.
-#include "engine/capture/importers.h"
+#include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "tests/unit/capture_testing.h"
 

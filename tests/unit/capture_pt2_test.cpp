@@ -1,5 +1,5 @@
 // Exported programs: graphs as torch.export.load builds them, weights in place, every layout, and exact round trips.
-#include "engine/capture/importers.h"
+#include "engine/capture/pt2/import.h"
 #include "engine/capture/pt2/inputs.h"
 #include "engine/capture/pt2/program.h"
 #include "engine/capture/pt2/writer.h"

@@ -1,5 +1,5 @@
 // Repros as people have them: symbols without values, emptied storages, arguments of other kinds, several in one text.
-#include "engine/capture/importers.h"
+#include "engine/capture/common/capture.h"
 #include "engine/capture/repro/aoti_repro.h"
 #include "engine/capture/repro/document.h"
 #include "engine/capture/repro/writer.h"

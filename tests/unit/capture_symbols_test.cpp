@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "engine/capture/common/capture.h"
-#include "engine/capture/common/generated_inputs.h"
-#include "engine/capture/text/capture.h"
+#include "engine/capture/inputs/annotation_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"

@@ -1,7 +1,7 @@
 // TORCH_TRACE logs made by hand: compile ids, status, names, timeline, provenance, ranks, gzip.
 #include <zlib.h>
 
-#include "engine/capture/trace/bytes.h"
+#include "engine/capture/common/log_bytes.h"
 #include "tests/unit/capture_trace_testing.h"
 
 namespace kerf {

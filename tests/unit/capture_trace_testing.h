@@ -3,7 +3,7 @@
 
 #include <openssl/evp.h>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/trace/torch_trace.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf::testing {

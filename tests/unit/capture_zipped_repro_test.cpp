@@ -1,7 +1,7 @@
 // A repro and its storages in one zip opens as the folder does; archives that lie are refused.
-#include "engine/tensor/zip_writer.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/common/capture.h"
 #include "engine/tensor/torch_zip.h"
+#include "engine/tensor/zip_writer.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

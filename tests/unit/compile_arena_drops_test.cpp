@@ -1,7 +1,7 @@
 // Arena drops: which pieces of an arena are given back, and after which step.
 #include <gtest/gtest.h>
 
-#include "engine/backend/llvm/arena_drops.h"
+#include "engine/backend/kernels/arena_drops.h"
 
 namespace kerf {
 namespace {

@@ -1,6 +1,6 @@
 // What attention saves for backward, compared by the rule of everything else; and what a run takes at once.
 #include "engine/accuracy/same_two_models.h"
-#include "engine/backend/llvm/program_memory.h"
+#include "engine/backend/kernels/program_memory.h"
 #include "engine/ops/core/op_registry.h"
 #include "tests/support/graph_fixture.h"
 

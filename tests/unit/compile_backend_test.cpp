@@ -1,6 +1,7 @@
 // Backends by name, what they compute and what they leave to look at.
 #include <gmock/gmock.h>
 
+#include "engine/backend/registry/backends.h"
 #include "engine/pipeline/compile_fx.h"
 #include "tests/support/graph_fixture.h"
 

@@ -1,5 +1,5 @@
 // Which passes run, in which order and with which options: by name, and what a wrong name is told.
-#include "engine/passes/pass_config.h"
+#include "engine/passes/manager/pass_config.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The wrapper around passes: what counts as a change, records, nested graphs, observers, lint.
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 
 #include <gtest/gtest.h>
 

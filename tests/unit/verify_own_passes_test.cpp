@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/passes/pass_config.h"
+#include "engine/passes/manager/pass_config.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/verification/own_passes.h"
 #include "engine/verification/stage_inputs.h"

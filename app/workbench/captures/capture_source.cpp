@@ -6,7 +6,7 @@
 
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/store_id.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/import_all.h"
 #include "engine/process/temporary_folder.h"
 
 namespace kerf::workbench {

@@ -2,7 +2,7 @@
 #include "app/workbench/compile/aot_passes.h"
 #include "app/workbench/graphs/module_comparison.h"
 #include "app/workbench/in_child.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/compiler_passes.h"
 
 namespace kerf::workbench {

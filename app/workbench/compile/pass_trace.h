@@ -3,7 +3,7 @@
 
 #include "app/workbench/captures/graph_source.h"
 #include "engine/passes/fault_plan.h"
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/manager/pass_manager.h"
 
 namespace kerf::workbench {
 

@@ -3,7 +3,7 @@
 
 #include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/protocol/graphs.h"
-#include "engine/passes/pass_config.h"
+#include "engine/passes/manager/pass_config.h"
 
 namespace kerf::workbench {
 

@@ -5,7 +5,7 @@
 #include "app/workbench/export/exporting.h"
 #include "app/workbench/minify/issue.h"
 #include "app/workbench/output_file.h"
-#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/audit/allowed_calls.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
 #include "minifier/core/repro_settings.h"

@@ -10,7 +10,7 @@
 #include "app/workbench/graphs/input_modules.h"
 #include "app/workbench/graphs/nested_graph.h"
 #include "app/workbench/graphs/node_doc.h"
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 

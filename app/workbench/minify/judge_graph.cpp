@@ -3,7 +3,7 @@
 #include "app/workbench/captures/recorded_settings.h"
 #include "app/workbench/minify/oracle_choice.h"
 #include "app/workbench/protocol/remote_workbench.h"
-#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/audit/allowed_calls.h"
 #include "minifier/core/failure_match.h"
 
 namespace kerf::workbench {

@@ -9,7 +9,7 @@
 #include "app/workbench/minify/reduction_log.h"
 #include "app/workbench/minify/search_identity.h"
 #include "app/workbench/minify/store_verdicts.h"
-#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/audit/allowed_calls.h"
 #include "engine/process/temporary_folder.h"
 #include "minifier/reductions/reductions.h"
 

@@ -5,7 +5,10 @@
 #include <set>
 
 #include "app/workbench/captures/store_id.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/common/import_source.h"
+#include "engine/capture/debug/directory.h"
+#include "engine/capture/debug/graph_transforms.h"
+#include "engine/capture/trace/torch_trace.h"
 
 namespace kerf::workbench {
 

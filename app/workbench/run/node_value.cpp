@@ -12,6 +12,7 @@
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/accuracy/run_inputs.h"
+#include "engine/backend/registry/backends.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"

@@ -13,6 +13,7 @@
 #include "app/workbench/run/kernel_profile.h"
 #include "app/workbench/run/model_runs.h"
 #include "app/workbench/run/train_run.h"
+#include "engine/backend/registry/backends.h"
 #include "engine/process/value_codec.h"
 
 namespace kerf::workbench {

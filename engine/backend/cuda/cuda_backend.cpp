@@ -4,7 +4,7 @@
 
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/cuda/driver.h"
-#include "engine/backend/llvm/kernel_module.h"
+#include "engine/backend/kernels/kernel_module.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline backend {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/backend/llvm/program_memory.h"
+#include "engine/backend/kernels/program_memory.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline backend {

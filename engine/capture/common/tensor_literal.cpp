@@ -5,7 +5,6 @@
 
 #include "engine/capture/common/call_syntax.h"
 #include "engine/capture/common/random_data.h"
-#include "engine/capture/repro/load_args_writer.h"
 #include "engine/ir/argument.h"
 
 namespace kerf::inline capture {

@@ -1,13 +1,15 @@
-// importDebugDirectory: what TORCH_COMPILE_DEBUG=1 leaves behind (formats B.2), from its root down to one graph.
+#include "engine/capture/debug/directory.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
 
+#include "engine/capture/common/import_source.h"
 #include "engine/capture/debug/fusion_from_ir.h"
-#include "engine/capture/import_sources.h"
 #include "engine/capture/text/capture.h"
 #include "engine/capture/trace/fusion.h"
+#include "engine/capture/trace/torch_trace.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -145,7 +147,7 @@ class DebugDirectory {
   /// A file's content, with a record of it; null if it cannot be read (noted).
   Result<const ImportSource*> open(const fs::path& path, std::string_view stage, CaptureRecord::Form form) {
     m_capture.files.push_back(path);
-    auto source = openSource(path, m_limits);
+    auto source = openSource(path, m_limits, looksLikeTorchTrace);
     if (!source) {
       note(std::move(source).error());
       return nullptr;

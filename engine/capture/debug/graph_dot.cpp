@@ -1,11 +1,14 @@
-// importGraphDot: a graph as FxGraphDrawer draws it. The picture keeps names, targets, literals and who uses whom, but
+// The picture keeps names, targets, literals and who uses whom, but
 // not which argument a node is: the op's schema tells where tensors go, and nodes count in the graph's order.
+#include "engine/capture/debug/graph_dot.h"
+
 #include <algorithm>
 #include <set>
 
+#include "engine/capture/common/extent.h"
 #include "engine/capture/debug/dot_reader.h"
-#include "engine/capture/importers.h"
-#include "engine/capture/repro/extent.h"
+#include "engine/capture/inputs/annotation_inputs.h"
+#include "engine/capture/inputs/stand_in_attributes.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/graph_text_value.h"
 #include "engine/ir/parser.h"

@@ -1,10 +1,13 @@
-// importGraphTransforms: the folder of INDUCTOR_LOG_URL_FOR_GRAPH_XFORM, "pass_3_remove_noop_ops_input_graph.dot" …
+#include "engine/capture/debug/graph_transforms.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "engine/capture/import_sources.h"
+#include "engine/capture/common/import_source.h"
+#include "engine/capture/debug/graph_dot.h"
 #include "engine/capture/text/capture.h"
+#include "engine/capture/trace/torch_trace.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -82,7 +85,7 @@ class Transforms {
   }
 
   Result<void> add(const TransformFile& file) {
-    KERF_TRY(const ImportSource source, openSource(file.path, m_limits));
+    KERF_TRY(const ImportSource source, openSource(file.path, m_limits, looksLikeTorchTrace));
     m_total += std::int64_t(source.text.size());
     if (m_total > m_limits.fileBytes) return failHere(ErrorCode::TooLarge, "the folder's graphs are beyond the limit");
     m_capture.files.push_back(file.path);

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/capture/importers.h"
+#include "engine/capture/common/import_source.h"
+#include "engine/capture/pt2/import.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::inline capture {

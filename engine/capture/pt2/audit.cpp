@@ -5,10 +5,10 @@
 #include <set>
 #include <unordered_set>
 
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/common/json.h"
 #include "engine/capture/pt2/srepr_audit.h"
 #include "engine/capture/pt2/torch_file.h"
-#include "engine/capture/repro/auditor.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {

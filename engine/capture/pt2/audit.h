@@ -14,7 +14,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/audit/allowed_calls.h"
 
 namespace kerf::inline capture::pt2 {
 

@@ -1,9 +1,9 @@
-// importPt2: an archive of torch.export to captured graphs, one per exported program in it.
+#include "engine/capture/pt2/import.h"
+
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/capture/common/generated_inputs.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/pt2/payloads.h"
 #include "engine/capture/pt2/program_reader.h"
 #include "engine/capture/pt2/samples.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/capture/repro/audit_expressions.h"
+#include "engine/capture/audit/audit_expressions.h"
 #include "engine/ir/sympy_functions.h"
 
 namespace kerf::inline capture::pt2 {

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "engine/capture/audit/allowed_calls.h"
 #include "engine/capture/common/capture.h"
-#include "engine/capture/repro/allowed_calls.h"
 
 namespace kerf::inline capture {
 

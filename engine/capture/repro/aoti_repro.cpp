@@ -1,6 +1,6 @@
 #include "engine/capture/repro/aoti_repro.h"
 
-#include "engine/capture/importers.h"
+#include "engine/capture/pt2/import.h"
 #include "engine/ir/python_expression.h"
 
 namespace kerf::inline capture {

@@ -1,6 +1,7 @@
 #include "engine/capture/repro/cut_repro.h"
 
-#include "engine/capture/text/capture.h"
+#include "engine/capture/inputs/annotation_inputs.h"
+
 
 namespace kerf::inline capture {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "engine/capture/repro/audit_expressions.h"
-#include "engine/capture/repro/audit_module_lines.h"
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/audit_expressions.h"
+#include "engine/capture/audit/audit_module_lines.h"
+#include "engine/capture/audit/auditor.h"
 #include "engine/ir/annotation_type.h"
 #include "engine/ir/python_operators.h"
 #include "engine/ir/sympy_functions.h"

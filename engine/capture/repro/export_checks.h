@@ -1,7 +1,7 @@
 // What of a graph may not be exported, found before anything is written, so that the message can name the node.
 #pragma once
 
-#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/audit/allowed_calls.h"
 #include "engine/ir/graph_module.h"
 
 namespace kerf::inline capture {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "engine/capture/repro/audit_expressions.h"
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/audit_expressions.h"
+#include "engine/capture/audit/auditor.h"
+#include "engine/capture/inputs/annotation_inputs.h"
 #include "engine/capture/repro/export_checks.h"
 #include "engine/capture/repro/free_names.h"
 #include "engine/capture/repro/load_args_writer.h"
 #include "engine/capture/repro/sieve.h"
 #include "engine/capture/repro/writer.h"
-#include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::inline capture {

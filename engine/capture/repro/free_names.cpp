@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "engine/capture/repro/audit_lexer.h"
+#include "engine/capture/audit/audit_lexer.h"
 
 namespace kerf::inline capture {
 namespace {

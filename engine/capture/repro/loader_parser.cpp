@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/capture/common/view_extent.h"
+
 namespace kerf::inline capture {
 namespace {
 

@@ -27,10 +27,4 @@ Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lin
 /// The lines of `lines` that parseOldArguments reads; none if there are none.
 LineRange oldArgumentLines(const SourceText& source, LineRange lines);
 
-/// Bytes that a view needs, offset included. TooLarge beyond 64 bits or the limit, BadInput for negative numbers.
-Result<std::int64_t> viewBytes(const GraphInput& input, const ImportLimits& limits);
-
-/// Texts of the contiguous strides of sizes of which some are symbolic: "(4, s33)" has "(s33, 1)".
-std::vector<std::string> contiguousTexts(const Sizes& sizes, const std::vector<std::string>& texts);
-
 }  // namespace kerf::inline capture

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/capture/common/view_extent.h"
 #include "engine/capture/repro/loader_parser.h"
 
 namespace kerf::inline capture {

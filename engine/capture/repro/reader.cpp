@@ -4,10 +4,11 @@
 #include <unordered_set>
 
 #include "engine/capture/common/call_syntax.h"
+#include "engine/capture/common/extent.h"
 #include "engine/capture/common/source_lines.h"
 #include "engine/capture/common/storage_directory.h"
+#include "engine/capture/inputs/stand_in_attributes.h"
 #include "engine/capture/repro/cut_repro.h"
-#include "engine/capture/repro/extent.h"
 #include "engine/capture/repro/header.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/main_lines.h"

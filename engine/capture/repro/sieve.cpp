@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "engine/capture/repro/audit_header.h"
-#include "engine/capture/repro/audit_lexer.h"
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/audit_header.h"
+#include "engine/capture/audit/audit_lexer.h"
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/repro/main_lines.h"
 
 namespace kerf::inline capture {

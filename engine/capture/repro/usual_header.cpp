@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/audit/auditor.h"
 
 namespace kerf::inline capture {
 namespace {

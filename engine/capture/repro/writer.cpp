@@ -5,17 +5,17 @@
 #include <map>
 #include <set>
 
+#include "engine/capture/audit/audit_module_lines.h"
+#include "engine/capture/audit/auditor.h"
 #include "engine/capture/common/symbol_range.h"
 #include "engine/capture/common/tensor_literal.h"
-#include "engine/capture/repro/audit_module_lines.h"
-#include "engine/capture/repro/auditor.h"
+#include "engine/capture/inputs/annotation_inputs.h"
 #include "engine/capture/repro/free_names.h"
 #include "engine/capture/repro/graph_level.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/load_args_writer.h"
 #include "engine/capture/repro/main_lines.h"
 #include "engine/capture/repro/usual_header.h"
-#include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_expression.h"
 #include "engine/symbolic/symbolic.h"

@@ -1,9 +1,10 @@
 // A repro with its storages as one zip: what `kerf export -o repro.zip` writes, or a folder that somebody zipped.
+#include "engine/capture/repro/zipped.h"
+
 #include <algorithm>
 
-#include "engine/tensor/zip_directory.h"
-#include "engine/capture/import_sources.h"
 #include "engine/tensor/torch_zip.h"
+#include "engine/tensor/zip_directory.h"
 
 namespace kerf::inline capture {
 namespace {

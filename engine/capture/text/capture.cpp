@@ -5,9 +5,10 @@
 #include <optional>
 #include <set>
 
+#include "engine/capture/common/extent.h"
 #include "engine/capture/common/source_lines.h"
-#include "engine/capture/importers.h"
-#include "engine/capture/repro/extent.h"
+#include "engine/capture/inputs/annotation_inputs.h"
+#include "engine/capture/inputs/stand_in_attributes.h"
 #include "engine/capture/text/code_kind.h"
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"

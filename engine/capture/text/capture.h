@@ -8,6 +8,11 @@
 
 namespace kerf::inline capture {
 
+/// Graph text: print_readable in all forms, "graph():" text, print_tabular (formats B.3).
+bool looksLikeGraphText(std::string_view head);
+Result<Capture> importGraphText(std::string_view text, const std::filesystem::path& path,
+                                const ImportLimits& limits = {});
+
 /// The first graph of the text as a CapturedGraph: module with nested graphs, annotations as metadata, file and line of
 /// every node (`origin.line` is the number of the text's first line). `inputs` stays empty: values are generated from
 /// the annotations when they are asked for. Attributes that the text only mentions get stand-in data.
@@ -22,20 +27,6 @@ Result<std::vector<CapturedGraph>> capturedGraphsOfText(std::string_view text, c
 
 /// Whether the error says that the text has the source of a model and no graph.
 bool saysModelSource(const Error& error);
-
-/// load_args terms of a graph that came without inputs, from its placeholders' annotations: storages without data.
-struct AnnotationInputs {
-  std::vector<GraphInput> inputs;
-  std::vector<StorageRef> storages;
-  std::map<std::string, std::int64_t, std::less<>> symbols;  ///< values used; 8 for a symbol that nothing tells
-};
-AnnotationInputs inputsFromAnnotations(const GraphModule& module);
-/// The graph with those inputs; a graph that has inputs, or needs none, as it is.
-CapturedGraph withInputs(const CapturedGraph& graph);
-
-/// Gives what the graph reads from `self` but the text does not define something to stand for it: a tensor of the
-/// annotated shape and dtype (random floats, zero integers), else an attribute without value. Also in nested graphs.
-void addStandInAttributes(GraphModule& module, const ImportLimits& limits, std::vector<std::string>* notes = nullptr);
 
 /// The graph as its own Python text reads, so that it is written back exactly: bare words become what they mean, and
 /// placeholders get names that Python can say. BadInput for what has no Python form.

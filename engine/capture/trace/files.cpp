@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "engine/capture/importers.h"
-#include "engine/capture/trace/bytes.h"
+#include "engine/capture/common/import_source.h"
+#include "engine/capture/common/log_bytes.h"
 #include "engine/capture/trace/scanner.h"
 
 namespace kerf::inline capture::trace {

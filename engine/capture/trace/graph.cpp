@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/text/capture.h"
 #include "engine/capture/trace/scanner.h"
 #include "engine/symbolic/symbolic.h"
@@ -163,9 +163,9 @@ Result<CapturedGraph> parseTraceGraph(std::string_view rawPayload, const GraphPl
 }
 
 Result<CapturedGraph> loadTraceGraph(const GraphPlace& place) {
-  std::shared_ptr<const TraceBytes> bytes = place.source->unpacked;
+  std::shared_ptr<const LogBytes> bytes = place.source->unpacked;
   if (!bytes) {
-    KERF_TRY(bytes, openTrace(place.source->path, place.limits));
+    KERF_TRY(bytes, openLog(place.source->path, place.limits));
   }
   const auto size = std::int64_t(bytes->text.size());
   if (place.offset < 0 || place.length < 0 || place.offset > size || place.length > size - place.offset)

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "engine/capture/common/capture.h"
-#include "engine/capture/trace/bytes.h"
+#include "engine/capture/common/log_bytes.h"
 
 namespace kerf::inline capture::trace {
 
@@ -27,7 +27,7 @@ struct SymbolHints {
 
 struct LogSource {
   std::filesystem::path path;                  ///< of the log
-  std::shared_ptr<const TraceBytes> unpacked;  ///< of a compressed log; null: the file is mapped when asked
+  std::shared_ptr<const LogBytes> unpacked;  ///< of a compressed log; null: the file is mapped when asked
 };
 
 struct GraphPlace {

@@ -67,7 +67,7 @@ TraceIndex::TraceIndex(const std::filesystem::path& path, const ImportLimits& li
   m_capture.details = m_details;
 }
 
-std::size_t TraceIndex::addLog(const std::filesystem::path& path, std::shared_ptr<const TraceBytes> unpacked) {
+std::size_t TraceIndex::addLog(const std::filesystem::path& path, std::shared_ptr<const LogBytes> unpacked) {
   Log log;
   log.rank = rankOfFileName(path.filename().string());
   log.source = std::make_shared<const LogSource>(LogSource{path, unpacked});

@@ -18,7 +18,7 @@ class TraceIndex {
   explicit TraceIndex(const std::filesystem::path& path, const ImportLimits& limits);
 
   /// Announces a log; its number for add(). `unpacked` is set for a compressed one.
-  std::size_t addLog(const std::filesystem::path& path, std::shared_ptr<const TraceBytes> unpacked);
+  std::size_t addLog(const std::filesystem::path& path, std::shared_ptr<const LogBytes> unpacked);
 
   /// Takes records of log `log` found in `text`, which starts `base` bytes into it. `matches` tells for each record
   /// whether its payload fits its checksum. A tentative last record is a graph only if it parses: its log may be cut

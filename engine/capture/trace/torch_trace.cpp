@@ -1,8 +1,8 @@
-// importTorchTrace: one TORCH_TRACE log or a folder of them (one per rank) as a capture, and how to recognise them.
+#include "engine/capture/trace/torch_trace.h"
+
 #include <algorithm>
 
-#include "engine/capture/importers.h"
-#include "engine/capture/trace/bytes.h"
+#include "engine/capture/common/log_bytes.h"
 #include "engine/capture/trace/files.h"
 #include "engine/capture/trace/index.h"
 #include "engine/capture/trace/tail.h"
@@ -32,7 +32,7 @@ class LogImport {
       : m_path(path), m_limits(limits), m_progress(progress), m_index(index) {}
 
   Result<void> run() {
-    KERF_TRY(m_bytes, openTrace(m_path, m_limits));
+    KERF_TRY(m_bytes, openLog(m_path, m_limits));
     m_log = m_index.addLog(m_path, m_bytes->compressed ? m_bytes : nullptr);
     const ImportProgress scanning = [this](double fraction) { return !m_progress || m_progress(fraction * scanShare); };
     ScanReport report;
@@ -82,7 +82,7 @@ class LogImport {
   const ImportLimits& m_limits;
   const ImportProgress& m_progress;
   TraceIndex& m_index;
-  std::shared_ptr<const TraceBytes> m_bytes;
+  std::shared_ptr<const LogBytes> m_bytes;
   std::size_t m_log = 0;
 };
 

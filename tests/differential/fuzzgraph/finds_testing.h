@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/backend/input_symbols.h"
-#include "engine/capture/importers.h"
+#include "engine/capture/text/capture.h"
 #include "tests/differential/fuzzgraph/checks.h"
 
 namespace kerf::fuzzgraph {
