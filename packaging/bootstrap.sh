@@ -7,6 +7,9 @@
 #   packaging/bootstrap.sh threads [-- ARGUMENTS for ctest]    the concurrent tests under ThreadSanitizer; types compared
 #   packaging/bootstrap.sh fuzz [--fresh [MINUTES]]            fuzz targets: a fixed seed, or new ones for MINUTES (10)
 #   packaging/bootstrap.sh all [-- ARGUMENTS for ctest]        threads, sanitize, fuzz and test, one after another
+#   packaging/bootstrap.sh format [FILE…]                      say which sources clang-format would change (no build)
+#   packaging/bootstrap.sh tidy [BASE]                         clang-tidy on what changed since BASE (origin/main)
+#   packaging/bootstrap.sh package                             the files of a release, in ./out
 # Installs missing packages (needs root or sudo only then). With CI=true warnings are errors. resources/docs/testing.md
 # says what each takes.
 set -euo pipefail
@@ -21,13 +24,16 @@ readonly engine_packages=(
 readonly studio_packages=(qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libgl1 libgl-dev fonts-dejavu-core)
 readonly test_packages=(git libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth)
 readonly clang_packages=(clang-19 libclang-rt-19-dev)
+readonly format_packages=(git clang-format-19)
+readonly tidy_packages=(clang-19 clang-tidy-19)
+readonly package_packages=(git dpkg-dev file libzstd-dev xz-utils)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
 times=()
 
 usage() {
-  sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -158,6 +164,24 @@ fuzz() {
   esac
 }
 
+# The Debian package, kerf alone for other Linux machines, the sources, and the checksums of all three.
+package() {
+  local version name
+  version=$(sed -n 's/^project(kerf VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
+  name=kerf-$version
+  rm -rf out
+  mkdir -p out
+  build release build -DKERF_STUDIO=ON -DKERF_REQUIRE_STUDIO=ON -DKERF_TESTS=OFF -DKERF_BENCH=OFF
+  stage package cpack --config build/CPackConfig.cmake -B out
+  rm -rf out/_CPack_Packages
+  build portable build-portable
+  stage bundle packaging/portable_bundle.sh build-portable "out/$name-linux-$(uname -m)"
+  tar -C out -cJf "out/$name-linux-$(uname -m).tar.xz" "$name-linux-$(uname -m)"
+  rm -rf "out/$name-linux-$(uname -m)"
+  git archive --prefix="$name/" HEAD | xz > "out/$name.tar.xz"
+  (cd out && sha256sum -- * > SHA256SUMS && cat SHA256SUMS)
+}
+
 main() {
   local action=${1:-}
   shift || true
@@ -165,10 +189,14 @@ main() {
   cd "$root"
   local wanted=("${engine_packages[@]}")
   case $action in
+    format) wanted=("${format_packages[@]}") ;;
+    tidy) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${tidy_packages[@]}") ;;
+    package) wanted+=("${studio_packages[@]}" "${package_packages[@]}") ;;
     demo) if has_display; then wanted+=("${studio_packages[@]}"); fi ;;
     threads) wanted+=("${test_packages[@]}") ;;
-    build | test) wanted+=("${studio_packages[@]}" "${test_packages[@]}") ;;
-    sanitize | fuzz | all) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}") ;;
+    build | test) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${format_packages[@]}") ;;
+    sanitize | fuzz) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}") ;;
+    all) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${format_packages[@]}" "${clang_packages[@]}") ;;
     *) usage ;;
   esac
   stage packages install_packages "${wanted[@]}"
@@ -182,6 +210,9 @@ main() {
     sanitize) test_sanitized "$@" ;;
     threads) test_threads "$@" ;;
     fuzz) fuzz "$@" ;;
+    format) packaging/format.sh --check "$@" ;;
+    tidy) stage tidy packaging/tidy.sh "$@" ;;
+    package) package ;;
     all)
       test_threads "$@"
       test_sanitized "$@"
@@ -189,7 +220,7 @@ main() {
       test_release "$@"
       ;;
   esac
-  case $action in test | all) ;; *) print_times ;; esac
+  case $action in test | all | format) ;; *) print_times ;; esac
 }
 
 main "$@"
