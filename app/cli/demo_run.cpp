@@ -10,7 +10,7 @@
 #include "app/cli/pass_table.h"
 #include "app/cli/studio_program.h"
 #include "app/cli/text_table.h"
-#include "app/workbench/output_file.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::cli {
 
@@ -199,7 +199,7 @@ Result<void> DemoRun::takeScreenshot() {
 Result<void> DemoRun::writeReport() {
   const auto path = m_folder / "report.md";
   m_json["report"] = path.string();
-  return workbench::writeText("# Kerf's main job on " + m_samplePath.filename().string() + "\n" + m_report, path);
+  return writeTextFile("# Kerf's main job on " + m_samplePath.filename().string() + "\n" + m_report, path);
 }
 
 }  // namespace kerf::cli

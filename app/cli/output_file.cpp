@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include "app/cli/terminal.h"
-#include "app/workbench/output_file.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::cli {
 
 Result<void> emit(std::string_view text, const std::string& path, EmitKind kind) {
-  if (!path.empty()) return workbench::writeText(text, path);
+  if (!path.empty()) return writeTextFile(text, path);
   if (kind == EmitKind::Picture) {
     if (printTrusted(stdout, text)) return {};
     return fail(ErrorCode::Environment, "cannot write to standard output");

@@ -4,8 +4,8 @@
 
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/kept_values.h"
-#include "app/workbench/minify/warm_torch.h"
 #include "engine/passes/joint/padding_benchmark.h"
+#include "minifier/oracle/warm_torch.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store.h"
 

@@ -16,12 +16,14 @@
 namespace kerf::inline storage::inline stores {
 class Store;
 }
+namespace kerf::inline minifier::inline oracle {
+class WarmTorch;
+}
 
 namespace kerf::workbench {
 
 struct CaptureSource;
 class KeptValues;
-class WarmTorch;
 class Workbench;
 
 #define KERF_DECLARE_PERFORM(Type) Result<Type::Answer> perform(Workbench& bench, const Type& request, const Job& job);

@@ -10,7 +10,7 @@
 #include "engine/capture/pt2/audit.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/support/atomic_file.h"
 #include "engine/support/log.h"
-#include "engine/tensor/atomic_file.h"
 
 namespace kerf::inline codegen_llvm {
 namespace {

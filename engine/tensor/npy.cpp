@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::inline tensor {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/safetensors_header.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "engine/support/atomic_file.h"
 #include "engine/support/hash.h"
-#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/zip_directory.h"
 #include "engine/tensor/zip_inflate.h"

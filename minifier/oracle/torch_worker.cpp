@@ -13,7 +13,7 @@
 
 #include "engine/process/owned_file.h"
 #include "engine/process/wait.h"
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::inline minifier::inline oracle {
 

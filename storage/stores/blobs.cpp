@@ -8,8 +8,8 @@
 
 #include <fmt/chrono.h>
 
+#include "engine/support/atomic_file.h"
 #include "engine/support/hash_stream.h"
-#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/file_pieces.h"
 #include "storage/stores/packing.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/torch_zip.h"
 #include "storage/stores/blobs.h"
 

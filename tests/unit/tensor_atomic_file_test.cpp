@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf {
 namespace {

@@ -2,9 +2,9 @@
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/compile/aot_passes.h"
 #include "app/workbench/compile/pass_trace.h"
-#include "app/workbench/in_child.h"
 #include "engine/codegen_llvm/line_numbers.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -52,7 +52,7 @@ Result<CompileDocPtr> perform(Workbench& bench, const CompileRequest& request, c
     KERF_TRY(const auto compiled, compileFx(module, options));
     return docOf(*compiled);
   };
-  auto doc = inChild(body, patientLimits(request.timeout), job, "compiling", ErrorCode::CompileFailed);
+  auto doc = inChild(body, patientLimits(request.timeout), job.stop, "compiling", ErrorCode::CompileFailed);
   if (!doc && doc.error().code == ErrorCode::Cancelled) return fail(std::move(doc.error()));
   if (!doc) doc = docOfFailure(module, doc.error(), job);
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "app/workbench/compile/static_inputs.h"
-#include "app/workbench/in_child.h"
 #include "app/workbench/protocol/partition.h"
 #include "engine/ir/printer.h"
 #include "engine/partition/partition.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -120,7 +120,7 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   options.joint.staticInputs = fixed.names;
   const GraphModule& module = source.graph().module;
   const std::function body = [&] { return partitionHere(module, options, request); };
-  KERF_TRY(BudgetDocs docs, inChild(body, patientLimits(partitionTime), job, "partitioning", ErrorCode::CompileFailed));
+  KERF_TRY(BudgetDocs docs, inChild(body, patientLimits(partitionTime), job.stop, "partitioning", ErrorCode::CompileFailed));
   PartitionReport report{.staticInputs = std::move(docs.staticInputs), .staticSource = std::move(fixed.source)};
   report.partitions = std::move(docs.partitions);
   return report;

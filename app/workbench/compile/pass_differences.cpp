@@ -1,9 +1,9 @@
 // What each pass did to a graph, node by node.
 #include "app/workbench/compile/aot_passes.h"
 #include "app/workbench/graphs/module_comparison.h"
-#include "app/workbench/in_child.h"
 #include "engine/passes/manager/pass_manager.h"
 #include "engine/pipeline/compiler_passes.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -45,7 +45,7 @@ Result<std::vector<PassDifference>> perform(Workbench& bench, const PassDifferen
     differences.push_back({int(i), differenceBetween(module, stages.graphs[i], stages.graphs[i + 1])});
   const std::function body = [&] { return differencesHere(module, int(stages.rows.size())); };
   KERF_TRY(auto passes,
-           inChild(body, patientLimits(passesTime), job, "comparing what passes did", ErrorCode::CompileFailed));
+           inChild(body, patientLimits(passesTime), job.stop, "comparing what passes did", ErrorCode::CompileFailed));
   differences.insert(differences.end(), std::make_move_iterator(passes.begin()), std::make_move_iterator(passes.end()));
   return differences;
 }

@@ -7,11 +7,11 @@
 #include "app/workbench/compile/training_trace.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graphs/graph_doc.h"
-#include "app/workbench/in_child.h"
 #include "engine/ir/printer.h"
 #include "engine/passes/plant_faults.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -174,7 +174,7 @@ PassDoc passDoc(const PassRecord& record) {
 Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job,
                               const PassCheck* check, const FaultPlan& plan) {
   const std::function body = [&] { return traceHere(module, config, check, plan); };
-  return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
+  return inChild(body, patientLimits(passesTime), job.stop, "running the passes", ErrorCode::CompileFailed);
 }
 
 Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace) {
@@ -189,7 +189,7 @@ Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace)
 Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index, const std::string& title,
                                    const std::string& sourceFile, const Job& job) {
   const std::function body = [&] { return graphAfterHere(module, index, title, sourceFile); };
-  return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
+  return inChild(body, patientLimits(passesTime), job.stop, "running the passes", ErrorCode::CompileFailed);
 }
 
 Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const Job& job) {

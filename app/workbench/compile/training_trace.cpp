@@ -4,9 +4,9 @@
 #include <set>
 
 #include "app/workbench/compile/pass_trace.h"
-#include "app/workbench/in_child.h"
 #include "engine/ir/printer.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -89,7 +89,7 @@ Result<PassTrace> traceTraining(const CapturedGraph& captured, const StageChoice
                                 const Job& job) {
   const AotSubject subject = aotSubject(captured, AotStage::Joint, job);
   const std::function body = [&] { return traceHere(subject, joint, config); };
-  return inChild(body, patientLimits(trainingTime), job, "compiling for training", ErrorCode::CompileFailed);
+  return inChild(body, patientLimits(trainingTime), job.stop, "compiling for training", ErrorCode::CompileFailed);
 }
 
 }  // namespace kerf::workbench

@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "app/workbench/export/render.h"
-#include "app/workbench/output_file.h"
 #include "engine/capture/pt2/writer.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
+#include "engine/support/atomic_file.h"
 #include "engine/symbolic/symbolic.h"
 
 namespace kerf::workbench {
@@ -40,7 +40,7 @@ Written exportRendered(GraphSource& source, const ExportTarget& target, const Jo
   KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, form));
   KERF_TRY(auto text, renderGraph(clean, form, job));
   KERF_TRY(text, auditedForm(form, std::move(text), clean.module, source.capture));
-  KERF_CHECK(writeText(text, target.path));
+  KERF_CHECK(writeTextFile(text, target.path));
   return target.path;
 }
 

@@ -4,10 +4,10 @@
 #include "app/workbench/captures/store_id.h"
 #include "app/workbench/export/exporting.h"
 #include "app/workbench/minify/issue.h"
-#include "app/workbench/output_file.h"
 #include "engine/capture/audit/allowed_calls.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
+#include "engine/support/atomic_file.h"
 #include "minifier/core/repro_settings.h"
 
 namespace kerf::workbench {
@@ -29,7 +29,7 @@ Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, co
     return fail(ErrorCode::NotFound, Hint{Advice::ListRecords}, "{} is not a record", request.graph.text);
   KERF_TRY(const auto text, record->record().text());
   KERF_CHECK(makeParent(request.place));
-  KERF_CHECK(writeText(text, request.place));
+  KERF_CHECK(writeTextFile(text, request.place));
   return Exported{request.place, "record", 0, 0, record->record().name, std::ssize(text)};
 }
 

@@ -5,10 +5,10 @@
 
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/export/exporting.h"
-#include "app/workbench/in_child.h"
 #include "app/workbench/run/model_runs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/process/in_child.h"
 #include "engine/process/value_codec.h"
 #include "engine/tensor/safetensors.h"
 
@@ -103,7 +103,7 @@ Result<std::filesystem::path> exportValues(GraphSource& source, const ExportTarg
   KERF_TRY(const auto wanted, parseWanted(source.graph().module.graph, target.values));
   KERF_TRY(const auto inputs, prepareToRun(source, job));
   const std::function body = [&] { return compute(source.graph(), inputs, wanted); };
-  KERF_TRY(auto values, inChild(body, patientLimits({}), job, "running the graph", ErrorCode::RuntimeFailed));
+  KERF_TRY(auto values, inChild(body, patientLimits({}), job.stop, "running the graph", ErrorCode::RuntimeFailed));
   SafetensorsFile file;
   file.tensors = std::move(values.tensors);
   KERF_CHECK(writeSafetensors(target.path, file));

@@ -4,9 +4,8 @@
 
 #include "app/workbench/export/exporting.h"
 #include "app/workbench/minify/issue.h"
-#include "app/workbench/output_file.h"
 #include "engine/process/temporary_folder.h"
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/zip_writer.h"
 
@@ -53,7 +52,7 @@ Result<fs::path> exportZip(GraphSource& source, const ExportTarget& target, cons
     const auto text = bytes->view();
     KERF_TRY(const auto issue,
              issueAround(*target.issue, {reinterpret_cast<const char*>(text.data()), text.size()}));
-    KERF_CHECK(writeText(issue, repro.parent_path() / "issue.md"));
+    KERF_CHECK(writeTextFile(issue, repro.parent_path() / "issue.md"));
   }
   KERF_CHECK(writeZip(folder.path(), target.path, job.stop));
   return target.path;

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/workbench/in_child.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -76,7 +76,7 @@ Result<std::string> kernelTexts(const GraphSource& source, std::string_view form
     return kernels;
   };
   KERF_TRY(const auto kernels,
-           inChild(body, patientLimits(std::chrono::minutes(5)), job, "compiling", ErrorCode::CompileFailed));
+           inChild(body, patientLimits(std::chrono::minutes(5)), job.stop, "compiling", ErrorCode::CompileFailed));
   const auto lacksText = [](const KernelCode& kernel) { return kernel.kind == "fused" && kernel.text.empty(); };
   if (form->name == "sass" && std::ranges::any_of(kernels, lacksText))
     return fail(ErrorCode::Environment, Hint{Advice::ChooseFormat, "ptx"}, "neither nvdisasm nor cuobjdump is on PATH");

@@ -1,8 +1,8 @@
 // Tables of a trace as HTML, with links to the pages of compile ids and records.
 #pragma once
 
-#include "app/workbench/html.h"
 #include "app/workbench/logs/log_pages.h"
+#include "engine/support/html.h"
 
 namespace kerf::workbench {
 

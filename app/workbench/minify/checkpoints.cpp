@@ -1,8 +1,8 @@
 #include "app/workbench/minify/checkpoints.h"
 
 #include "app/workbench/minify/reduction_log.h"
-#include "app/workbench/output_file.h"
 #include "engine/capture/repro/main_lines.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "minifier/core/repro_settings.h"
 
@@ -43,7 +43,7 @@ Result<void> Checkpoints::copyOver(const std::filesystem::path& checkpoint, cons
   auto lines = linesOf({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   replaceOption(lines, "save_dir", "'.'", "'checkpoints'");
   replaceOption(lines, "command", "'run'", std::string(command));
-  return writeText(fmt::format("{}\n", fmt::join(lines, "\n")), m_folder / name);
+  return writeTextFile(fmt::format("{}\n", fmt::join(lines, "\n")), m_folder / name);
 }
 
 }  // namespace kerf::workbench

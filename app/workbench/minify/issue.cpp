@@ -7,8 +7,8 @@
 #include "app/workbench/graphs/line_diff.h"
 #include "app/workbench/minify/search_identity.h"
 #include "app/workbench/minify/store_verdicts.h"
-#include "app/workbench/output_file.h"
 #include "engine/capture/repro/export_text.h"
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "minifier/core/candidate.h"
 #include "minifier/reductions/reductions.h"
@@ -156,7 +156,7 @@ Result<void> writeIssueBeside(IssueFacts facts, const std::filesystem::path& rep
   const auto bytes = file->view();
   const std::string source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   KERF_TRY(const auto text, issueAround(std::move(facts), source));
-  return writeText(text, repro.parent_path() / "issue.md");
+  return writeTextFile(text, repro.parent_path() / "issue.md");
 }
 
 Result<std::filesystem::path> exportIssue(GraphSource& source, const ExportTarget& target, const Job&) {
@@ -167,7 +167,7 @@ Result<std::filesystem::path> exportIssue(GraphSource& source, const ExportTarge
   if (!target.issue->fault.empty()) options.accuracy = "False";  // PyTorch has no such fault
   KERF_TRY(const auto repro, exportText(source.capture, source.index, options));
   KERF_TRY(const auto text, issueAround(*target.issue, repro));
-  KERF_CHECK(writeText(text, target.path));
+  KERF_CHECK(writeTextFile(text, target.path));
   return target.path;
 }
 

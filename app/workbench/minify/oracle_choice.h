@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "app/workbench/captures/graph_source.h"
-#include "app/workbench/minify/warm_torch.h"
 #include "minifier/core/minify.h"
 #include "minifier/oracle/torch_oracle.h"
+#include "minifier/oracle/warm_torch.h"
 
 namespace kerf::workbench {
 

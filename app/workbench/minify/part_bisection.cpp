@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "app/workbench/in_child.h"
 #include "app/workbench/minify/culprit_search.h"
 #include "engine/backend/backend.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/module_parts.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -73,7 +73,7 @@ Result<std::vector<KernelPart>> kernelsOf(const BisectedCompiler& compiler, bool
     }
     return parts;
   };
-  return inChild(body, compiler.options.limits, job, "compiling", ErrorCode::CompileFailed);
+  return inChild(body, compiler.options.limits, job.stop, "compiling", ErrorCode::CompileFailed);
 }
 
 bool isLoops(const KernelInfo& kernel) { return kernel.kind == "fused"; }

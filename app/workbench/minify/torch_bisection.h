@@ -2,9 +2,9 @@
 #pragma once
 
 #include "app/workbench/captures/graph_source.h"
-#include "app/workbench/minify/warm_torch.h"
 #include "app/workbench/protocol/runs.h"
 #include "minifier/core/minify.h"
+#include "minifier/oracle/warm_torch.h"
 
 namespace kerf::workbench {
 

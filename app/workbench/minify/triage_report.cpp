@@ -4,9 +4,9 @@
 
 #include <fmt/ranges.h>
 
-#include "app/workbench/html.h"
-#include "app/workbench/output_file.h"
+#include "engine/support/atomic_file.h"
 #include "engine/support/error.h"
+#include "engine/support/html.h"
 #include "engine/support/log.h"
 #include "engine/support/printable.h"
 #include "engine/tensor/mapped_file.h"
@@ -116,7 +116,7 @@ Result<void> writeCluster(const Triage& triage, TriageCluster& cluster, const fs
     if (problem) return fail(cannotWrite(folder, problem));
     cluster.repro = (folder / "repro.py").string();
   }
-  return writeText(membersText(triage, cluster), folder / "members.txt");
+  return writeTextFile(membersText(triage, cluster), folder / "members.txt");
 }
 
 }  // namespace
@@ -157,8 +157,8 @@ std::string triageHtml(const Triage& triage) {
 Result<void> writeTriage(Triage& triage, const fs::path& folder) {
   removeOldClusters(folder);
   for (auto& cluster : triage.clusters) KERF_CHECK(writeCluster(triage, cluster, folder / clusterFolder(cluster)));
-  KERF_CHECK(writeText(triageText(triage), folder / "report.txt"));
-  KERF_CHECK(writeText(triageHtml(triage), folder / "report.html"));
+  KERF_CHECK(writeTextFile(triageText(triage), folder / "report.txt"));
+  KERF_CHECK(writeTextFile(triageHtml(triage), folder / "report.html"));
   triage.report = (folder / "report.html").string();
   return {};
 }

@@ -1,9 +1,9 @@
 // Recorded answers of PyTorch replayed through Kerf: same() cases, and calls of ops.
-#include "app/workbench/in_child.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
 #include "engine/ops/core/recorded_calls.h"
 #include "engine/ops/core/recorded_gradients.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 
@@ -63,7 +63,7 @@ Result<ConformanceAnswer> perform(Workbench&, const ConformanceRequest& request,
     if (answer) answer->time = std::chrono::steady_clock::now() - start;
     return answer;
   };
-  return inChild(body, patientLimits({}), job, "replaying the recorded answers", ErrorCode::RuntimeFailed);
+  return inChild(body, patientLimits({}), job.stop, "replaying the recorded answers", ErrorCode::RuntimeFailed);
 }
 
 }  // namespace kerf::workbench

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "app/workbench/in_child.h"
+#include "engine/process/in_child.h"
 
 namespace kerf::workbench {
 

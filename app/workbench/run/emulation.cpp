@@ -1,8 +1,8 @@
 #include "app/workbench/run/emulation.h"
 
-#include "app/workbench/in_child.h"
 #include "engine/capture/common/recorded_fusion.h"
 #include "engine/pipeline/fusion_verdict.h"
+#include "engine/process/in_child.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf::workbench {

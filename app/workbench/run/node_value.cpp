@@ -5,7 +5,6 @@
 
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/engine_options.h"
-#include "app/workbench/in_child.h"
 #include "app/workbench/kept_values.h"
 #include "app/workbench/run/recorded_value.h"
 #include "app/workbench/run/tensor_figures.h"
@@ -17,6 +16,7 @@
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
 #include "engine/pipeline/node_chunks.h"
+#include "engine/process/in_child.h"
 #include "engine/tensor/npy.h"
 #include "engine/tensor/safetensors.h"
 
@@ -173,7 +173,7 @@ class NodeSides {
       KERF_TRY(const Value value, side.compute({module, *m_inputs, m_node, m_options.compile}));
       return tensorOf(value, m_request.node);
     };
-    return inChild(body, patientLimits(m_request.timeout), m_job, "computing the value", ErrorCode::RuntimeFailed);
+    return inChild(body, patientLimits(m_request.timeout), m_job.stop, "computing the value", ErrorCode::RuntimeFailed);
   }
 
   Workbench& m_bench;

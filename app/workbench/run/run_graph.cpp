@@ -8,12 +8,12 @@
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/symbols.h"
 #include "app/workbench/engine_options.h"
-#include "app/workbench/in_child.h"
 #include "app/workbench/run/expectation.h"
 #include "app/workbench/run/kernel_profile.h"
 #include "app/workbench/run/model_runs.h"
 #include "app/workbench/run/train_run.h"
 #include "engine/backend/registry/backends.h"
+#include "engine/process/in_child.h"
 #include "engine/process/value_codec.h"
 
 namespace kerf::workbench {
@@ -276,7 +276,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& sour
     }
     return outcome;
   };
-  return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
+  return inChild(body, patientLimits(request.timeout), job.stop, "running the graph", ErrorCode::RuntimeFailed);
 }
 
 /// What the run wrote into, and what an exported program returns for its caller to copy into buffers and inputs.

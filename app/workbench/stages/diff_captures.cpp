@@ -4,9 +4,9 @@
 
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/graphs/module_comparison.h"
-#include "app/workbench/stages/compile_facts.h"
-#include "app/workbench/stages/compile_pairs.h"
-#include "app/workbench/stages/compile_stages.h"
+#include "engine/compilation/compile_facts.h"
+#include "engine/compilation/compile_pairs.h"
+#include "engine/compilation/compile_stages.h"
 
 namespace kerf::workbench {
 

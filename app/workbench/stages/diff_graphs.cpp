@@ -5,7 +5,7 @@
 
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/graphs/module_comparison.h"
-#include "app/workbench/stages/recorded_provenance.h"
+#include "engine/compilation/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
 #include "engine/ir/printer.h"
 

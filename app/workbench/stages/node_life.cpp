@@ -6,9 +6,9 @@
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/graphs/module_comparison.h"
-#include "app/workbench/stages/compile_stages.h"
-#include "app/workbench/stages/recorded_provenance.h"
 #include "engine/capture/common/wrapper_code.h"
+#include "engine/compilation/compile_stages.h"
+#include "engine/compilation/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
 #include "engine/diff/gradient_half.h"
 

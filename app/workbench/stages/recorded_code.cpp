@@ -6,8 +6,8 @@
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/stages/code_links.h"
-#include "app/workbench/stages/compile_stages.h"
-#include "app/workbench/stages/recorded_provenance.h"
+#include "engine/compilation/compile_stages.h"
+#include "engine/compilation/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
 
 namespace kerf::workbench {

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "app/workbench/captures/capture_source.h"
-#include "app/workbench/stages/compile_stages.h"
-#include "app/workbench/stages/recorded_provenance.h"
+#include "engine/compilation/compile_stages.h"
+#include "engine/compilation/recorded_provenance.h"
 #include "engine/diff/graph_diff.h"
 
 namespace kerf::workbench {

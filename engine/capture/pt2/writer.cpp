@@ -12,8 +12,8 @@
 #include "engine/capture/pt2/signature_writer.h"
 #include "engine/capture/pt2/stock_ops.h"
 #include "engine/ir/value_meta.h"
+#include "engine/support/atomic_file.h"
 #include "engine/support/hash.h"
-#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/zip_writer.h"
 

@@ -9,9 +9,9 @@
 
 #include <unistd.h>
 
+#include "engine/support/atomic_file.h"
 #include "engine/support/hash.h"
 #include "engine/support/log.h"
-#include "engine/tensor/atomic_file.h"
 
 namespace kerf::inline passes {
 

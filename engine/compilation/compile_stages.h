@@ -10,7 +10,7 @@
 
 #include "engine/capture/common/recorded_fusion.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 struct CompileStage {
   std::size_t graph = 0;              ///< index in Capture::graphs
@@ -28,4 +28,4 @@ std::vector<CompileStage> compileStages(const Capture& capture, const std::vecto
 /// Whether two graphs or records stem from one compilation.
 bool sameCompilation(const Capture& capture, const GraphOrigin& a, const GraphOrigin& b);
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

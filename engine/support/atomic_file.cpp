@@ -1,4 +1,4 @@
-#include "engine/tensor/atomic_file.h"
+#include "engine/support/atomic_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace kerf::inline tensor {
+namespace kerf::inline support {
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
@@ -63,4 +63,9 @@ Result<void> writeFileAtomically(const std::filesystem::path& path,
   return file.commit();
 }
 
-}  // namespace kerf::inline tensor
+Result<void> writeTextFile(std::string_view text, const std::filesystem::path& path) {
+  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(text))};
+  return writeFileAtomically(path, pieces);
+}
+
+}  // namespace kerf::inline support

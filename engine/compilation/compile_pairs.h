@@ -7,7 +7,7 @@
 
 #include "engine/capture/common/capture.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 /// A compile id of a log, a folder of a debug folder, or all graphs of a capture that has neither.
 struct Compilation {
@@ -23,4 +23,4 @@ std::vector<Compilation> compilationsOf(const Capture& capture);
 std::vector<std::pair<int, int>> pairedCompilations(const std::vector<Compilation>& before,
                                                     const std::vector<Compilation>& after);
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

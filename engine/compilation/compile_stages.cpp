@@ -1,10 +1,10 @@
-#include "app/workbench/stages/compile_stages.h"
+#include "engine/compilation/compile_stages.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::vector<CompileStage> compileStages(const Capture& capture, const std::vecto
   return stages;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

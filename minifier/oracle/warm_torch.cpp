@@ -1,8 +1,8 @@
-#include "app/workbench/minify/warm_torch.h"
+#include "minifier/oracle/warm_torch.h"
 
 #include "minifier/oracle/judging_environment.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline oracle {
 
 bool WarmTorch::serves(const TorchWorkerOptions& options) const {
   return m_worker && m_options.python == options.python && m_options.jobs >= options.jobs &&
@@ -21,4 +21,4 @@ Result<std::shared_ptr<TorchWorker>> WarmTorch::worker(const TorchWorkerOptions&
   return m_worker;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline oracle

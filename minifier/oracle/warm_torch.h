@@ -5,7 +5,7 @@
 
 #include "minifier/oracle/torch_worker.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline oracle {
 
 /// Keeps one worker. It is as good as a new one where the program, the environment, the limits and the sight of a GPU
 /// are the same and it takes as many queries at once. One thread at a time.
@@ -28,4 +28,4 @@ class WarmTorch {
   int m_starts = 0;
 };
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline oracle

@@ -8,7 +8,7 @@
 
 #include "engine/capture/common/recorded_fusion.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 using TextCounts = std::map<std::string, int>;
 
@@ -30,4 +30,4 @@ void addKernels(KernelFacts& facts, std::string_view program, const std::string&
 /// Those of all parts that one compilation made.
 KernelFacts kernelsOf(const Capture& capture, const std::vector<CompiledPart>& parts, const GraphOrigin& compilation);
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

@@ -1,6 +1,6 @@
-#include "app/workbench/stages/recorded_provenance.h"
+#include "engine/compilation/recorded_provenance.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 RecordedOrigins recordedBetween(const Capture& a, std::size_t before, const Capture& b, std::size_t after) {
   const GraphOrigin &first = a.graphs[before].origin, &second = b.graphs[after].origin;
@@ -17,4 +17,4 @@ RecordedOrigins recordedBetween(const Capture& a, std::size_t before, const Capt
   return origins;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

@@ -1,10 +1,10 @@
-#include "app/workbench/html.h"
+#include "engine/support/html.h"
 
 #include <fmt/format.h>
 
 #include "engine/support/printable.h"
 
-namespace kerf::workbench {
+namespace kerf::inline support {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::string htmlPage(const HtmlPage& page) {
       htmlText(page.title), commonStyle, page.style, page.body);
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline support

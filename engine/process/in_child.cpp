@@ -1,6 +1,6 @@
-#include "app/workbench/in_child.h"
+#include "engine/process/in_child.h"
 
-namespace kerf::workbench {
+namespace kerf::inline process {
 
 Error errorOfEnd(const IsolatedOutcome& outcome, std::string_view doing, ErrorCode code) {
   if (outcome.exit == IsolatedExit::Cancelled) return {ErrorCode::Cancelled, fmt::format("stopped while {}", doing)};
@@ -19,4 +19,4 @@ IsolationLimits patientLimits(std::chrono::milliseconds timeout) {
   return limits;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline process

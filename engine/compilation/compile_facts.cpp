@@ -1,13 +1,13 @@
-#include "app/workbench/stages/compile_facts.h"
+#include "engine/compilation/compile_facts.h"
 
 #include <algorithm>
 #include <cctype>
 
-#include "app/workbench/stages/compile_stages.h"
 #include "engine/capture/common/wrapper_code.h"
+#include "engine/compilation/compile_stages.h"
 #include "engine/support/hash.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 namespace {
 
@@ -125,4 +125,4 @@ KernelFacts kernelsOf(const Capture& capture, const std::vector<CompiledPart>& p
   return facts;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation

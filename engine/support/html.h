@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace kerf::workbench {
+namespace kerf::inline support {
 
 /// Without control characters, and with nothing that a browser takes for its own.
 std::string htmlText(std::string_view text);
@@ -17,4 +17,4 @@ struct HtmlPage {
 /// A whole page; its security policy forbids everything but its own styles and the links that one clicks.
 std::string htmlPage(const HtmlPage& page);
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline support

@@ -3,10 +3,11 @@
 
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "engine/support/result.h"
 
-namespace kerf::inline tensor {
+namespace kerf::inline support {
 
 /// A file that appears whole or not at all: bytes go to a temporary file beside `path`, commit() renames it.
 class AtomicFile {
@@ -32,5 +33,7 @@ class AtomicFile {
 
 /// Writes the pieces one after another. Environment, naming the file, when anything fails; `path` is untouched then.
 Result<void> writeFileAtomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
+/// The same for a text or picture.
+Result<void> writeTextFile(std::string_view text, const std::filesystem::path& path);
 
-}  // namespace kerf::inline tensor
+}  // namespace kerf::inline support

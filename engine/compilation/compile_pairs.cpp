@@ -1,4 +1,4 @@
-#include "app/workbench/stages/compile_pairs.h"
+#include "engine/compilation/compile_pairs.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<std::pair<int, int>> pairedCompilations(const std::vector<Compilatio
   return pairs;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation
