@@ -1,9 +1,9 @@
 // findCulprits(): one, several, together, hidden.
 #include <gmock/gmock.h>
 
-#include "app/workbench/minify/culprit_search.h"
+#include "minifier/bisect/culprit_search.h"
 
-namespace kerf::workbench {
+namespace kerf {
 namespace {
 
 using ::testing::Contains;
@@ -19,7 +19,7 @@ std::vector<std::string> letters(std::size_t count) {
 }
 
 struct Asked {
-  Bisection bisection;
+  CulpritReport bisection;
   int trials = 0;
 };
 
@@ -44,10 +44,10 @@ TEST(Culprits, OneOfManyTakesLogarithmicallyManyTrials) {
 TEST(Culprits, BothTrialsAroundTheCulpritAreThere) {
   const auto asked = ask(26, [](const On& on) { return on[3]; });
   const auto with =
-      ::testing::AllOf(::testing::Field(&BisectTrial::enabled, letters(4)), ::testing::Field(&BisectTrial::same, false),
-                     ::testing::Field(&BisectTrial::detail, "out0 differs"));
+      ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(4)), ::testing::Field(&CulpritTrial::same, false),
+                     ::testing::Field(&CulpritTrial::detail, "out0 differs"));
   const auto without =
-      ::testing::AllOf(::testing::Field(&BisectTrial::enabled, letters(3)), ::testing::Field(&BisectTrial::same, true));
+      ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(3)), ::testing::Field(&CulpritTrial::same, true));
   EXPECT_THAT(asked.bisection.trials, Contains(with));
   EXPECT_THAT(asked.bisection.trials, Contains(without));
 }
@@ -86,4 +86,4 @@ TEST(Culprits, AnErrorOfATrialEndsTheSearch) {
 }
 
 }  // namespace
-}  // namespace kerf::workbench
+}  // namespace kerf

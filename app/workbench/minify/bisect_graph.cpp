@@ -1,15 +1,27 @@
 // Finding the part of the compiler or the node at which a difference begins.
+#include <algorithm>
+
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/recorded_settings.h"
 #include "app/workbench/engine_options.h"
-#include "app/workbench/minify/part_bisection.h"
-#include "app/workbench/minify/torch_bisection.h"
+#include "app/workbench/minify/oracle_choice.h"
 #include "app/workbench/run/divergence_child.h"
 #include "engine/autograd/decompose.h"
+#include "minifier/bisect/part_bisection.h"
+#include "minifier/bisect/torch_culprits.h"
 
 namespace kerf::workbench {
 
 namespace {
+
+using By = BisectRequest::By;
+
+Bisection documentOf(CulpritReport found) {
+  Bisection document{std::move(found.culprits), std::move(found.note), found.different, {}, std::move(found.remarks)};
+  for (CulpritTrial& trial : found.trials)
+    document.trials.push_back({std::move(trial.enabled), trial.same, std::move(trial.detail)});
+  return document;
+}
 
 Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
   KERF_TRY(const auto report, divergenceInChild(candidate, options, job));
@@ -39,6 +51,37 @@ Result<BisectedCompiler> bisectedCompiler(const BisectRequest& request, const Ca
   return compiler;
 }
 
+/// By all but Node.
+BisectedParts partsOf(By by) {
+  constexpr std::pair<By, BisectedParts> table[] = {
+      {By::Pass, BisectedParts::Passes},     {By::Subsystem, BisectedParts::Subsystems},
+      {By::Config, BisectedParts::Options},  {By::Fusion, BisectedParts::Fusions},
+      {By::Kernel, BisectedParts::Kernels}, {By::Module, BisectedParts::Modules}};
+  return std::ranges::find(table, by, &std::pair<By, BisectedParts>::first)->second;
+}
+
+/// Which backend, pass or option of the user's PyTorch makes the graph fail: Pass and Subsystem (CompilerBisector) or
+/// Config. Errors: TorchOracle::start's too.
+Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource& source, const Candidate& candidate,
+                                const Job& job, WarmTorch& torch) {
+  const bool parts = request.by == By::Pass || request.by == By::Subsystem;
+  if (!parts && request.by != By::Config)
+    return fail(ErrorCode::BadUsage, Hint{Advice::MinifyGraph},
+                "PyTorch is bisected by pass, subsystem or config; for the node, minify the graph");
+  OracleSettings settings;
+  settings.oracle = "torch";
+  settings.python = request.python;
+  settings.torchCheck = request.torchCheck;
+  settings.timeout = request.timeout;
+  settings.limits = request.limits;
+  settings.warmJobs = request.warmJobs;
+  KERF_TRY(const auto oracle, startTorch(settings, source, {job, 1, &torch}));
+  KERF_TRY(CulpritReport found,
+           parts ? torchSubsystemCulprits(*oracle, candidate, job.stop)
+                 : torchOptionCulprits(*oracle, request.options, candidate, job.progressOnly()));
+  return documentOf(std::move(found));
+}
+
 }  // namespace
 
 Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
@@ -61,7 +104,8 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   const Candidate candidate{std::move(module), std::move(inputs)};
   KERF_TRY(const BisectedCompiler compiler, bisectedCompiler(request, candidate, options));
   if (request.by == BisectRequest::By::Node) return byNode(candidate, options, job);
-  return bisectParts(request.by, compiler, job);
+  KERF_TRY(CulpritReport found, bisectParts(partsOf(request.by), compiler, job.progressOnly()));
+  return documentOf(std::move(found));
 }
 
 }  // namespace kerf::workbench

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "engine/support/fields.h"
+#include "engine/support/progress.h"
 
 namespace kerf::workbench {
 
@@ -109,6 +110,13 @@ struct Job {
   bool progress(const std::string& what, double done) const {
     tell(ProgressEvent{what, done});
     return !stop.stop_requested();
+  }
+  /// For work that knows nothing of jobs.
+  WorkProgress progressOnly() const {
+    return {[onEvent = onEvent](const std::string& what, double done) {
+              if (onEvent) onEvent(ProgressEvent{what, done});
+            },
+            stop};
   }
 };
 

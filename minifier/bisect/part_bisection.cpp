@@ -1,14 +1,14 @@
-#include "app/workbench/minify/part_bisection.h"
+#include "minifier/bisect/part_bisection.h"
 
 #include <algorithm>
 
-#include "app/workbench/minify/culprit_search.h"
 #include "engine/backend/backend.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/module_parts.h"
 #include "engine/process/in_child.h"
+#include "minifier/bisect/culprit_search.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline bisect {
 
 namespace {
 
@@ -41,9 +41,9 @@ Result<std::string> compareWith(const BisectedCompiler& compiler, const CompileO
 }
 
 Result<std::string> attempt(const BisectedCompiler& compiler, const CompileOptions& compile, const RunCompiled& run,
-                            const Job& job) {
+                            const std::stop_token& stop) {
   const std::function body = [&](const SendEvent&) { return compareWith(compiler, compile, run); };
-  KERF_TRY(auto ended, callIsolated<std::string>(body, compiler.options.limits, job.stop));
+  KERF_TRY(auto ended, callIsolated<std::string>(body, compiler.options.limits, stop));
   if (ended.answer) return std::move(*ended.answer);
   const auto end = errorOfEnd(ended.outcome, "the compiled side", ErrorCode::Different);
   if (end.code == ErrorCode::Cancelled) return fail(ErrorCode::Cancelled, "stopped while bisecting");
@@ -60,7 +60,7 @@ struct KernelPart {
 
 /// Those of `module` itself that `isPart` wants. A crash while compiling is an error: there is nothing to turn off.
 Result<std::vector<KernelPart>> kernelsOf(const BisectedCompiler& compiler, bool (*isPart)(const KernelInfo&),
-                                          const Job& job) {
+                                          const std::stop_token& stop) {
   using Parts = std::vector<KernelPart>;
   const std::function<Result<Parts>()> body = [&]() -> Result<Parts> {
     CompileOptions compile = compiler.options.compile;
@@ -73,7 +73,7 @@ Result<std::vector<KernelPart>> kernelsOf(const BisectedCompiler& compiler, bool
     }
     return parts;
   };
-  return inChild(body, compiler.options.limits, job.stop, "compiling", ErrorCode::CompileFailed);
+  return inChild(body, compiler.options.limits, stop, "compiling", ErrorCode::CompileFailed);
 }
 
 bool isLoops(const KernelInfo& kernel) { return kernel.kind == "fused"; }
@@ -88,7 +88,7 @@ struct Parts {
   std::function<RunCompiled(const std::vector<bool>& on)> running = {};
 };
 
-Result<Parts> passParts(const BisectedCompiler& compiler, const Job&) {
+Result<Parts> passParts(const BisectedCompiler& compiler, const std::stop_token&) {
   KERF_TRY(const auto passes, selectPasses(compiler.options.compile.passes, compilerPasses()));
   Parts parts{"pass", {}};
   for (const Pass& pass : passes) parts.names.push_back(pass.name);
@@ -135,7 +135,7 @@ std::vector<const SubsystemRow*> usedSubsystems(const CompileOptions& compile, D
   return used;
 }
 
-Result<Parts> subsystemParts(const BisectedCompiler& compiler, const Job&) {
+Result<Parts> subsystemParts(const BisectedCompiler& compiler, const std::stop_token&) {
   const CompileOptions& usual = compiler.options.compile;
   KERF_TRY(const auto passes, selectPasses(usual.passes, compilerPasses()));
   Parts parts{"subsystem", {}};
@@ -159,7 +159,7 @@ Result<Parts> subsystemParts(const BisectedCompiler& compiler, const Job&) {
   return parts;
 }
 
-Result<Parts> configParts(const BisectedCompiler& compiler, const Job&) {
+Result<Parts> configParts(const BisectedCompiler& compiler, const std::stop_token&) {
   const auto patches = compiler.options.compile.passes.patches;
   if (patches.empty())
     return fail(ErrorCode::BadUsage, Hint{Advice::GivePassOption},
@@ -186,17 +186,17 @@ Result<Parts> partsOfKernels(std::string_view what, const std::vector<KernelPart
   return parts;
 }
 
-Result<Parts> fusionParts(const BisectedCompiler& compiler, const Job& job) {
-  KERF_TRY(const auto kernels, kernelsOf(compiler, isFusion, job));
+Result<Parts> fusionParts(const BisectedCompiler& compiler, const std::stop_token& stop) {
+  KERF_TRY(const auto kernels, kernelsOf(compiler, isFusion, stop));
   return partsOfKernels("fusion", kernels, &CompileOptions::unfused);
 }
 
-Result<Parts> kernelParts(const BisectedCompiler& compiler, const Job& job) {
-  KERF_TRY(const auto kernels, kernelsOf(compiler, isLoops, job));
+Result<Parts> kernelParts(const BisectedCompiler& compiler, const std::stop_token& stop) {
+  KERF_TRY(const auto kernels, kernelsOf(compiler, isLoops, stop));
   return partsOfKernels("kernel", kernels, &CompileOptions::interpreted);
 }
 
-Result<Parts> moduleParts(const BisectedCompiler& compiler, const Job&) {
+Result<Parts> moduleParts(const BisectedCompiler& compiler, const std::stop_token&) {
   KERF_TRY(ModuleParts modules, ModuleParts::of(compiler.candidate.module));
   Parts parts{"module", modules.names()};
   parts.running = [modules = std::move(modules)](const std::vector<bool>& on) -> RunCompiled {
@@ -207,27 +207,22 @@ Result<Parts> moduleParts(const BisectedCompiler& compiler, const Job&) {
   return parts;
 }
 
-using By = BisectRequest::By;
-struct PartsRow {
-  By by;
-  Result<Parts> (*parts)(const BisectedCompiler&, const Job&);
-};
-constexpr PartsRow partsTable[] = {{By::Pass, passParts},     {By::Subsystem, subsystemParts},
-                                   {By::Config, configParts}, {By::Fusion, fusionParts},
-                                   {By::Kernel, kernelParts}, {By::Module, moduleParts}};
+using PartsOf = Result<Parts> (*)(const BisectedCompiler&, const std::stop_token&);
+/// By BisectedParts.
+constexpr PartsOf partsTable[] = {passParts, subsystemParts, configParts, fusionParts, kernelParts, moduleParts};
+static_assert(std::size(partsTable) == std::size_t(BisectedParts::Modules) + 1);
 
 }  // namespace
 
-Result<Bisection> bisectParts(By by, const BisectedCompiler& compiler, const Job& job) {
-  const auto* row = std::ranges::find(partsTable, by, &PartsRow::by);
-  KERF_TRY(const Parts parts, row->parts(compiler, job));
+Result<CulpritReport> bisectParts(BisectedParts which, const BisectedCompiler& compiler, const WorkProgress& progress) {
+  KERF_TRY(const Parts parts, partsTable[std::size_t(which)](compiler, progress.stop));
   const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
     CompileOptions compile = compiler.options.compile;
     compile.keepArtifacts = false;
     if (parts.choose) parts.choose(compile, on);
-    return attempt(compiler, compile, parts.running ? parts.running(on) : runWhole(compiler.candidate.module), job);
+    return attempt(compiler, compile, parts.running ? parts.running(on) : runWhole(compiler.candidate.module), progress.stop);
   };
-  return findCulprits(parts.names, parts.what, trial, job);
+  return findCulprits(parts.names, parts.what, trial, progress);
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline bisect

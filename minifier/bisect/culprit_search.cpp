@@ -1,11 +1,11 @@
-#include "app/workbench/minify/culprit_search.h"
+#include "minifier/bisect/culprit_search.h"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/ranges.h>
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline bisect {
 
 namespace {
 
@@ -16,10 +16,10 @@ constexpr std::size_t fewParts = 8;
 
 class CulpritSearch {
  public:
-  CulpritSearch(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial, const Job& job)
-      : m_parts(parts), m_what(what), m_trial(trial), m_job(job) {}
+  CulpritSearch(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial, const WorkProgress& progress)
+      : m_parts(parts), m_what(what), m_trial(trial), m_progress(progress) {}
 
-  Result<Bisection> run() {
+  Result<CulpritReport> run() {
     Switches on(m_parts.size(), true);
     KERF_TRY(const bool clean, same(on));
     if (clean) {
@@ -53,7 +53,7 @@ class CulpritSearch {
 
   Result<bool> same(const Switches& on) {
     if (const auto known = m_known.find(on); known != m_known.end()) return known->second;
-    (void)m_job.progress(
+    (void)m_progress.step(
         fmt::format("trial {}: {} of {} on", m_known.size() + 1, std::ranges::count(on, true), on.size()),
         double(m_known.size()) / double(m_known.size() + 4));
     KERF_TRY(std::string detail, m_trial(on));
@@ -141,16 +141,16 @@ class CulpritSearch {
   const std::vector<std::string>& m_parts;
   const std::string_view m_what;
   const PartTrial& m_trial;
-  const Job& m_job;
+  const WorkProgress& m_progress;
   std::map<Switches, bool> m_known;
-  Bisection m_found;
+  CulpritReport m_found;
 };
 
 }  // namespace
 
-Result<Bisection> findCulprits(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial,
-                               const Job& job) {
-  return CulpritSearch(parts, what, trial, job).run();
+Result<CulpritReport> findCulprits(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial,
+                                   const WorkProgress& progress) {
+  return CulpritSearch(parts, what, trial, progress).run();
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline bisect

@@ -1,16 +1,12 @@
-#include "app/workbench/minify/torch_bisection.h"
+#include "minifier/bisect/torch_culprits.h"
 
 #include <algorithm>
 
-#include "app/workbench/minify/culprit_search.h"
-#include "app/workbench/minify/oracle_choice.h"
 #include "minifier/oracle/torch_bisection.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline bisect {
 
 namespace {
-
-using By = BisectRequest::By;
 
 /// What was on in a trial of CompilerBisector, in words.
 std::string setting(const TorchTrial& trial) {
@@ -26,20 +22,6 @@ std::string culpritText(const TorchCulprit& culprit) {
   if (culprit.step > 0 || !culprit.info.empty()) text += fmt::format(" step {}", culprit.step);
   if (!culprit.info.empty() && culprit.info != culprit.subsystem) text += fmt::format(" ({})", culprit.info);
   return text;
-}
-
-Result<Bisection> bySubsystem(TorchOracle& oracle, const Candidate& candidate, const Job& job) {
-  KERF_TRY(const TorchBisection found, bisectWithTorch(oracle, candidate, job.stop));
-  Bisection bisection;
-  bisection.different = found.fails;
-  for (const TorchTrial& trial : found.trials)
-    bisection.trials.push_back({{setting(trial)}, trial.same, trial.same ? std::string() : trial.detail});
-  if (!found.why.empty()) return fail(ErrorCode::BadInput, "PyTorch cannot test the graph: {}", found.why);
-  if (!found.fails) bisection.note = fmt::format("PyTorch {} runs it without a failure", oracle.torchVersion());
-  if (found.fails && !found.culprit)
-    bisection.note = "no backend fails when CompilerBisector runs it alone: bisect by config";
-  if (found.culprit) bisection.culprits.push_back(culpritText(*found.culprit));
-  return bisection;
 }
 
 bool isOption(std::string_view line) {
@@ -68,10 +50,27 @@ Result<std::string> lineOf(const std::string& option) {
 
 void eraseLine(std::vector<std::string>& lines, const std::string& line) { std::erase(lines, line); }
 
-Result<Bisection> byConfig(TorchOracle& oracle, const BisectRequest& request, const Candidate& candidate,
-                           const Job& job) {
+}  // namespace
+
+Result<CulpritReport> torchSubsystemCulprits(TorchOracle& oracle, const Candidate& candidate,
+                                             const std::stop_token& stop) {
+  KERF_TRY(const TorchBisection found, bisectWithTorch(oracle, candidate, stop));
+  CulpritReport report;
+  report.different = found.fails;
+  for (const TorchTrial& trial : found.trials)
+    report.trials.push_back({{setting(trial)}, trial.same, trial.same ? std::string() : trial.detail});
+  if (!found.why.empty()) return fail(ErrorCode::BadInput, "PyTorch cannot test the graph: {}", found.why);
+  if (!found.fails) report.note = fmt::format("PyTorch {} runs it without a failure", oracle.torchVersion());
+  if (found.fails && !found.culprit)
+    report.note = "no backend fails when CompilerBisector runs it alone: bisect by config";
+  if (found.culprit) report.culprits.push_back(culpritText(*found.culprit));
+  return report;
+}
+
+Result<CulpritReport> torchOptionCulprits(TorchOracle& oracle, const std::vector<std::string>& more,
+                                          const Candidate& candidate, const WorkProgress& progress) {
   Capture like = oracle.like();
-  for (const std::string& option : request.options) {
+  for (const std::string& option : more) {
     KERF_TRY(std::string line, lineOf(option));
     like.envelope.headerLines.push_back(std::move(line));
   }
@@ -85,32 +84,13 @@ Result<Bisection> byConfig(TorchOracle& oracle, const BisectRequest& request, co
       eraseLine(patched.envelope.headerLines, options[i]);
       eraseLine(patched.envelope.configLines, options[i]);
     }
-    KERF_TRY(const TorchAnswer answer, oracle.answer(candidate, patched, job.stop));
+    KERF_TRY(const TorchAnswer answer, oracle.answer(candidate, patched, progress.stop));
     const Verdict verdict = verdictOf(answer);
     if (verdict.kind == VerdictKind::CannotTest)
       return fail(ErrorCode::BadInput, "PyTorch cannot test the graph: {}", verdict.detail);
     return verdict.fingerprint;
   };
-  return findCulprits(options, "option", trial, job);
+  return findCulprits(options, "option", trial, progress);
 }
 
-}  // namespace
-
-Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource& source, const Candidate& candidate,
-                                const Job& job, WarmTorch& torch) {
-  const bool parts = request.by == By::Pass || request.by == By::Subsystem;
-  if (!parts && request.by != By::Config)
-    return fail(ErrorCode::BadUsage, Hint{Advice::MinifyGraph},
-                "PyTorch is bisected by pass, subsystem or config; for the node, minify the graph");
-  OracleSettings settings;
-  settings.oracle = "torch";
-  settings.python = request.python;
-  settings.torchCheck = request.torchCheck;
-  settings.timeout = request.timeout;
-  settings.limits = request.limits;
-  settings.warmJobs = request.warmJobs;
-  KERF_TRY(const auto oracle, startTorch(settings, source, {job, 1, &torch}));
-  return parts ? bySubsystem(*oracle, candidate, job) : byConfig(*oracle, request, candidate, job);
-}
-
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline bisect
