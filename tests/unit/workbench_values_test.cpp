@@ -1,9 +1,9 @@
 // NodeValueRequest: a node's value on every side, figures and planes of it, and what is refused.
 #include <complex>
 
-#include "app/workbench/run/tensor_figures.h"
 #include "app/workbench/workbench.h"
 #include "engine/tensor/safetensors.h"
+#include "engine/tensor/tensor_figures.h"
 #include "tests/support/small_repro.h"
 #include "tests/support/workbench_fixture.h"
 
@@ -75,13 +75,13 @@ TEST(TensorFigures, EmptyAndScalarTensorsHaveAPlaneToo) {
 }
 
 TEST(TensorFigures, EqualInfinitiesDoNotDiffer) {
-  const auto difference = differenceOf(tensorOf({4}, {1, inf, nan, inf}), tensorOf({4}, {0.5, inf, nan, -inf}));
+  const auto difference = tensorDifference(tensorOf({4}, {1, inf, nan, inf}), tensorOf({4}, {0.5, inf, nan, -inf}));
   ASSERT_TRUE(difference);
   const auto figures = TensorView::of(*difference)->figures();
   EXPECT_EQ(figures.zeros, 2);
   EXPECT_EQ(figures.positiveInfinities, 1);
   EXPECT_EQ(figures.maximum, 0.5);
-  EXPECT_EQ(differenceOf(tensorOf({1}, {1}), tensorOf({2}, {1, 2})).error().code, ErrorCode::ShapeMismatch);
+  EXPECT_EQ(tensorDifference(tensorOf({1}, {1}), tensorOf({2}, {1, 2})).error().code, ErrorCode::ShapeMismatch);
 }
 
 class NodeValueTest : public WorkbenchTest {
@@ -198,7 +198,7 @@ TEST(TensorFigures, ComplexValuesAreLookedAtByTheirSize) {
   EXPECT_EQ(view.figures().zeros, 1);
   EXPECT_THAT(view.window({}, {.rows = 1, .columns = 3}).cells, ElementsAre("3-4j", "0+0j", "nan+1j"));
   Tensor other = *Tensor::zeros(DType::Complex64, {3});
-  const auto difference = differenceOf(complex, other);
+  const auto difference = tensorDifference(complex, other);
   ASSERT_TRUE(difference) << difference.error().text();
   EXPECT_EQ(TensorView::of(*difference)->figures().maximum, 5);
 }

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "app/workbench/run/expectation.h"
+#include "engine/accuracy/expectation.h"
 #include "engine/capture/pt2/inputs.h"
 
 namespace kerf::workbench {

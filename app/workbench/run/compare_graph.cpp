@@ -9,7 +9,7 @@
 #include "app/workbench/compile/pass_trace.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/run/divergence_child.h"
-#include "app/workbench/run/emulation.h"
+#include "engine/pipeline/compare_emulated.h"
 
 namespace kerf::workbench {
 
@@ -111,6 +111,21 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
   return name;
 }
 
+FusionComparison fusionOf(const FusionReport& report, const std::string& emulate) {
+  FusionComparison fusion{emulate, {}, report.kernels, report.fused, report.unrounded, report.missing};
+  for (const OutputVerdict& plain : report.plain.outputs) {
+    const OutputVerdict* emulated = rowNamed(report.emulated, plain.name);
+    EmulatedRow row{plain.name, false, 0, 0, std::string(fusionVerdictName(fusionVerdict(plain, emulated)))};
+    if (emulated != nullptr) {
+      row.same = emulated->same;
+      row.ratio = emulated->ratioToLimit;
+      row.error = emulated->maxAbsError;
+    }
+    fusion.rows.push_back(std::move(row));
+  }
+  return fusion;
+}
+
 }  // namespace
 
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
@@ -138,9 +153,11 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
     setGoal(training.compile, source);
     KERF_TRY(report, compareIsolated(candidate, training, job.stop));
   } else {
-    KERF_TRY(auto emulated, compareEmulated(source, candidate, request, options, job));
+    const EmulatedSide side{source.capture, source.index,    request.emulate,
+                            options.compile, options.compare, request.results};
+    KERF_TRY(auto emulated, compareEmulated(candidate.module, candidate.inputs, side, options.limits, job.stop));
+    comparison.fusion = fusionOf(emulated, request.emulate);
     report = std::move(emulated.plain);
-    comparison.fusion = std::move(emulated.fusion);
   }
   nameResults(report, source.graph());
   KERF_CHECK(checkTolerances(report, tolerances));

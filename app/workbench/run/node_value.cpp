@@ -7,7 +7,6 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/kept_values.h"
 #include "app/workbench/run/recorded_value.h"
-#include "app/workbench/run/tensor_figures.h"
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/accuracy/run_inputs.h"
@@ -19,6 +18,7 @@
 #include "engine/process/in_child.h"
 #include "engine/tensor/npy.h"
 #include "engine/tensor/safetensors.h"
+#include "engine/tensor/tensor_figures.h"
 
 namespace kerf::workbench {
 
@@ -187,6 +187,19 @@ class NodeSides {
   NodeId m_node;
 };
 
+ValueFigures documentOf(TensorFigures of) {
+  return {of.elements,   of.finite,  of.nans,    of.positiveInfinities, of.negativeInfinities, of.zeros,
+          of.subnormals, of.minimum, of.maximum, of.mean,               of.deviation,          std::move(of.histogram)};
+}
+
+ValuePlane documentOf(TensorPlane of) {
+  return {std::move(of.slice), of.rows, of.columns, of.shownRows, of.shownColumns, std::move(of.patches)};
+}
+
+ValueWindow documentOf(TensorWindow of) {
+  return {of.row, of.column, of.rows, of.columns, std::move(of.cells)};
+}
+
 Result<void> save(const std::string& path, const std::string& node, const Tensor& tensor) {
   if (path.ends_with(".npy")) return writeNpy(path, tensor);
   SafetensorsFile file;
@@ -207,19 +220,20 @@ Result<NodeValue> perform(Workbench& bench, const NodeValueRequest& request, con
   KERF_TRY(NodeTensor value, sidesOfNode.on(request.side));
   if (!request.minus.empty()) {
     KERF_TRY(const NodeTensor other, sidesOfNode.on(request.minus));
-    KERF_TRY(value.tensor, differenceOf(value.tensor, other.tensor));
+    KERF_TRY(value.tensor, tensorDifference(value.tensor, other.tensor));
     value.strides = value.tensor.strides();
   }
   KERF_TRY(const TensorView view, TensorView::of(value.tensor));
   NodeValue answer{.dtype = std::string(dtypeInfo(value.tensor.dtype()).shortCode),
                    .shape = value.tensor.sizes(),
                    .strides = std::move(value.strides),
-                   .figures = view.figures()};
-  KERF_TRY(answer.plane, view.plane(request.slice));
-  const ValueWindow wanted{
+                   .figures = documentOf(view.figures())};
+  KERF_TRY(TensorPlane plane, view.plane(request.slice));
+  answer.plane = documentOf(std::move(plane));
+  const TensorWindow wanted{
       .row = request.row, .column = request.column, .rows = request.rows, .columns = request.columns};
   answer.source = sidesOfNode.source();
-  answer.window = view.window(answer.plane.slice, wanted);
+  answer.window = documentOf(view.window(answer.plane.slice, wanted));
   if (auto odd = view.oddBehind(request.oddAfter)) {
     answer.hasOdd = true;
     answer.odd = std::move(*odd);

@@ -8,10 +8,10 @@
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/symbols.h"
 #include "app/workbench/engine_options.h"
-#include "app/workbench/run/expectation.h"
 #include "app/workbench/run/kernel_profile.h"
 #include "app/workbench/run/model_runs.h"
 #include "app/workbench/run/train_run.h"
+#include "engine/accuracy/expectation.h"
 #include "engine/backend/registry/backends.h"
 #include "engine/process/in_child.h"
 #include "engine/process/value_codec.h"
@@ -75,23 +75,27 @@ Result<SafetensorsFile> asFile(const RunValues& values, const ExpectationRule& r
   return file;
 }
 
-Result<std::vector<ExpectationRow>> checkAll(const SafetensorsFile& recorded, const RunValues& values,
-                                             const ExpectationRule& rule) {
-  KERF_TRY(auto rows, checkExpectation(recorded, values.outputs, rule));
+Result<std::vector<ExpectationVerdict>> checkAll(const SafetensorsFile& recorded, const RunValues& values,
+                                                 const ExpectationRule& rule) {
+  KERF_TRY(auto verdicts, checkExpectation(recorded, values.outputs, rule));
   KERF_TRY(auto written, checkMutated(recorded, values.mutated, rule));
-  std::ranges::move(written, std::back_inserter(rows));
-  if (values.trained.empty()) return rows;
+  std::ranges::move(written, std::back_inserter(verdicts));
+  if (values.trained.empty()) return verdicts;
   KERF_TRY(auto trained, checkNamed(recorded, values.trained, rule));
-  std::ranges::move(trained, std::back_inserter(rows));
-  return rows;
+  std::ranges::move(trained, std::back_inserter(verdicts));
+  return verdicts;
 }
 
 Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const RunValues& values,
                                                     const ExpectationRule& rule) {
-  if (request.expect.empty()) return std::vector<ExpectationRow>();
+  std::vector<ExpectationRow> rows;
+  if (request.expect.empty()) return rows;
   KERF_TRY(const auto recorded, readSafetensors(request.expect));
-  auto rows = checkAll(recorded, values, rule);
-  if (!rows) rows.error().atFile(request.expect);
+  auto verdicts = checkAll(recorded, values, rule);
+  if (!verdicts) return fail(std::move(verdicts.error().atFile(request.expect)));
+  for (ExpectationVerdict& each : *verdicts)
+    rows.push_back({std::move(each.name), std::move(each.shape), each.maxAbsError, each.relativeError,
+                    each.withinRounding, each.same, std::move(each.reason)});
   return rows;
 }
 

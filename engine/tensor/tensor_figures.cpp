@@ -1,11 +1,11 @@
-#include "app/workbench/run/tensor_figures.h"
+#include "engine/tensor/tensor_figures.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
 
-namespace kerf::workbench {
+namespace kerf::inline tensor {
 
 namespace {
 
@@ -53,7 +53,7 @@ int digitsOf(DType dtype) {
   }
 }
 
-void addHistogram(ValueFigures& figures, std::span<const double> elements) {
+void addHistogram(TensorFigures& figures, std::span<const double> elements) {
   if (figures.finite == 0) return;
   figures.histogram.assign(bins, 0);
   // Halves: the difference of the two may be beyond the largest number.
@@ -130,8 +130,8 @@ Result<TensorView> TensorView::of(const Tensor& tensor) {
   return view;
 }
 
-ValueFigures TensorView::figures() const {
-  ValueFigures figures;
+TensorFigures TensorView::figures() const {
+  TensorFigures figures;
   const auto elements = elementsOf(m_wide);
   figures.elements = std::ssize(elements);
   const double normal = smallestNormal(m_own.dtype());
@@ -168,12 +168,12 @@ std::int64_t TensorView::planeStart(const std::vector<std::int64_t>& slice) cons
   return start * rows() * columns();
 }
 
-Result<ValuePlane> TensorView::plane(const std::vector<std::int64_t>& slice) const {
+Result<TensorPlane> TensorView::plane(const std::vector<std::int64_t>& slice) const {
   const auto leading = std::size_t(std::max<std::int64_t>(0, m_own.dim() - 2));
   if (slice.size() > leading)
     return fail(ErrorCode::BadUsage, "the slice has {} indices, but the value has {} dimensions before its last two",
                 slice.size(), leading);
-  ValuePlane plane{.slice = slice, .rows = rows(), .columns = columns()};
+  TensorPlane plane{.slice = slice, .rows = rows(), .columns = columns()};
   plane.slice.resize(leading, 0);
   if (m_own.numel() == 0) return plane;
   for (std::size_t i = 0; i < leading; ++i)
@@ -206,8 +206,8 @@ std::string TensorView::cellText(std::int64_t element) const {
   return fmt::format("{:.{}g}", elementsOf(m_wide)[std::size_t(element)], digitsOf(m_own.dtype()));
 }
 
-ValueWindow TensorView::window(const std::vector<std::int64_t>& slice, const ValueWindow& wanted) const {
-  ValueWindow window;
+TensorWindow TensorView::window(const std::vector<std::int64_t>& slice, const TensorWindow& wanted) const {
+  TensorWindow window;
   if (m_own.numel() == 0) return window;
   window.rows = std::clamp<std::int64_t>(wanted.rows, 0, std::min<std::int64_t>(rows(), mostPatches));
   window.columns = std::clamp<std::int64_t>(wanted.columns, 0, std::min<std::int64_t>(columns(), mostPatches));
@@ -237,7 +237,7 @@ std::optional<std::vector<std::int64_t>> TensorView::oddBehind(std::int64_t afte
   return index;
 }
 
-Result<Tensor> differenceOf(const Tensor& value, const Tensor& other) {
+Result<Tensor> tensorDifference(const Tensor& value, const Tensor& other) {
   if (value.sizes() != other.sizes())
     return fail(ErrorCode::ShapeMismatch, "the two sides have other shapes: [{}] and [{}]",
                 fmt::join(value.sizes(), ", "), fmt::join(other.sizes(), ", "));
@@ -253,4 +253,4 @@ Result<Tensor> differenceOf(const Tensor& value, const Tensor& other) {
   return result;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline tensor

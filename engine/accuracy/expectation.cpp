@@ -1,4 +1,4 @@
-#include "app/workbench/run/expectation.h"
+#include "engine/accuracy/expectation.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-namespace kerf::workbench {
+namespace kerf::inline accuracy {
 
 namespace {
 
@@ -111,14 +111,14 @@ class RoundingNoise {
   std::map<std::size_t, double> m_recorded;
 };
 
-Result<ExpectationRow> checkOne(const Tensor& got, const Tensor& expected, const std::string& name,
+Result<ExpectationVerdict> checkOne(const Tensor& got, const Tensor& expected, const std::string& name,
                                 const ExpectationRule& rule, double rounding) {
   if (got.sizes() != expected.sizes()) {
     return fail(ErrorCode::BadInput, "{} is recorded as {}, but the graph gives {}", name, tensorText(expected),
                 tensorText(got));
   }
   KERF_TRY(const auto gap, gapBetween(got, expected));
-  ExpectationRow row{name, tensorText(got), gap.error, 0, false, false, {}};
+  ExpectationVerdict row{name, tensorText(got), gap.error, 0, false, false, {}};
   row.relativeError = gap.largest > 0 ? gap.error / gap.largest : gap.error;
   const bool exact = isIntegral(expected.dtype());
   row.withinRounding = !exact && row.relativeError > rule.limit && gap.error <= rounding;
@@ -132,11 +132,11 @@ Result<ExpectationRow> checkOne(const Tensor& got, const Tensor& expected, const
 
 }  // namespace
 
-Result<std::vector<ExpectationRow>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
+Result<std::vector<ExpectationVerdict>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
                                                      const ExpectationRule& rule) {
   KERF_TRY(const auto records, recordsOf(recorded, outputs.size(), rule.prefix));
   KERF_TRY(const auto noise, RoundingNoise::of(records, recorded, rule));
-  std::vector<ExpectationRow> rows;
+  std::vector<ExpectationVerdict> rows;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto found = records.find(i);
     const auto name = fmt::format("{}{}", rule.prefix, i);
@@ -153,12 +153,12 @@ Result<std::vector<ExpectationRow>> checkExpectation(const SafetensorsFile& reco
 
 std::string mutatedPrefix(const ExpectationRule& rule) { return rule.prefix == "out" ? "mutated_" : "mutated64_"; }
 
-Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded,
+Result<std::vector<ExpectationVerdict>> checkMutated(const SafetensorsFile& recorded,
                                                  const std::vector<std::pair<std::string, Value>>& mutated,
                                                  const ExpectationRule& rule) {
   const std::string prefix = mutatedPrefix(rule);
   const double step = prefix == "mutated_" ? 0x1p-23 : 0x1p-52;
-  std::vector<ExpectationRow> rows;
+  std::vector<ExpectationVerdict> rows;
   for (const auto& [key, tensor] : recorded.tensors) {
     if (!key.starts_with(prefix)) continue;
     const auto found = std::ranges::find(mutated, key.substr(prefix.size()), &std::pair<std::string, Value>::first);
@@ -171,7 +171,7 @@ Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded
   return rows;
 }
 
-Result<std::vector<ExpectationRow>> checkNamed(const SafetensorsFile& recorded,
+Result<std::vector<ExpectationVerdict>> checkNamed(const SafetensorsFile& recorded,
                                                const std::vector<std::pair<std::string, Value>>& values,
                                                const ExpectationRule& rule) {
   double largest = 0;
@@ -179,7 +179,7 @@ Result<std::vector<ExpectationRow>> checkNamed(const SafetensorsFile& recorded,
     KERF_TRY(const auto self, gapBetween(tensor, tensor));
     largest = std::max(largest, self.largest);
   }
-  std::vector<ExpectationRow> rows;
+  std::vector<ExpectationVerdict> rows;
   for (const auto& [key, tensor] : recorded.tensors) {
     const auto found = std::ranges::find(values, key, &std::pair<std::string, Value>::first);
     if (found == values.end() && !key.starts_with("grad.")) continue;
@@ -196,4 +196,4 @@ std::string tensorText(const Tensor& tensor) {
   return fmt::format("{}[{}]", dtypeInfo(tensor.dtype()).shortCode, fmt::join(tensor.sizes(), ", "));
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline accuracy
