@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/ranges.h>
+
 #include "engine/ir/annotation_type.h"
 #include "engine/ir/printer.h"
 
@@ -95,6 +97,21 @@ std::string printTabular(const Graph& graph) {
   std::string out = tableLine(header, widths) + "\n" + tableLine(rule, widths);
   for (const Row& row : rows) out += "\n" + tableLine(row, widths);
   return out;
+}
+
+std::string printNode(const Graph& graph, NodeId id) {
+  if (!id.valid()) return {};
+  const auto& node = graph.node(id);
+  std::string text = node.op() == Opcode::Output ? "return" : node.name();
+  const auto annotation = printAnnotation(node.meta(), false, false);
+  if (!annotation.empty()) text += ": " + annotation;
+  if (node.op() == Opcode::Placeholder) return text + " = placeholder";
+  text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
+  std::vector<std::string> arguments;
+  for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
+  for (const auto& [name, value] : node.kwargs())
+    arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
+  return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
 }
 
 }  // namespace kerf::inline ir

@@ -30,5 +30,7 @@ enum class ArgumentStyle { GraphText, Python };
 std::string printArgument(const Graph& graph, const Argument& argument, ArgumentStyle style);
 /// print_readable's annotation without its quotes ("f32[2, 3][3, 1]cpu", "Sym(s0)"); empty if nothing is known.
 std::string printAnnotation(const NodeMeta& meta, bool includeStride, bool includeDevice);
+/// One node as a line for people: "relu: f32[2, 4] = torch.ops.aten.relu.default(x)"; empty for no node.
+std::string printNode(const Graph& graph, NodeId id);
 
 }  // namespace kerf::inline ir

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "app/workbench/stages/code_links.h"
 #include "app/workbench/workbench.h"
+#include "engine/compilation/code_links.h"
 #include "tests/support/recordings.h"
 #include "tests/support/workbench_fixture.h"
 #include "tests/unit/fusion_captures.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 #include "app/workbench/graphs/line_diff.h"
 #include "engine/ir/printer.h"
 
@@ -44,21 +42,6 @@ const Graph& graphAt(const GraphModule& module, const std::string& path) {
   return empty;
 }
 
-std::string nodeText(const Graph& graph, NodeId id) {
-  if (!id.valid()) return {};
-  const auto& node = graph.node(id);
-  std::string text = node.op() == Opcode::Output ? "return" : node.name();
-  const auto annotation = printAnnotation(node.meta(), false, false);
-  if (!annotation.empty()) text += ": " + annotation;
-  if (node.op() == Opcode::Placeholder) return text + " = placeholder";
-  text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
-  std::vector<std::string> arguments;
-  for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
-  for (const auto& [name, value] : node.kwargs())
-    arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
-  return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
-}
-
 bool ModuleComparison::same() const {
   return text.empty() && std::ranges::all_of(diffs, [](const auto& entry) { return entry.second.same(); });
 }
@@ -76,7 +59,7 @@ std::vector<DiffRow> sideBySideRows(const ModuleComparison& comparison) {
     const auto& before = graphAt(comparison.before, path);
     const auto& after = graphAt(comparison.after, path);
     for (const auto& delta : diff.nodes)
-      rows.push_back({kindOf(delta), path, nodeText(before, delta.before), nodeText(after, delta.after)});
+      rows.push_back({kindOf(delta), path, printNode(before, delta.before), printNode(after, delta.after)});
   }
   return rows;
 }

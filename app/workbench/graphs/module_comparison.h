@@ -23,9 +23,6 @@ ModuleComparison compareModules(const GraphModule& before, const GraphModule& af
 /// The module's own graph for an empty path, else that of a nested one; an empty graph if there is none.
 const Graph& graphAt(const GraphModule& module, const std::string& path);
 
-/// "relu: f32[2, 4] = torch.ops.aten.relu.default(x)"; empty for no node.
-std::string nodeText(const Graph& graph, NodeId id);
-
 /// The nodes of both beside each other; pairs of equal ones too.
 std::vector<DiffRow> sideBySideRows(const ModuleComparison& comparison);
 

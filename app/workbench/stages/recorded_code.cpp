@@ -5,7 +5,7 @@
 
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/graph_source.h"
-#include "app/workbench/stages/code_links.h"
+#include "engine/compilation/code_links.h"
 #include "engine/compilation/compile_stages.h"
 #include "engine/compilation/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
@@ -32,6 +32,11 @@ void addStores(std::vector<RecordedFusionGroup>& groups, const Graph& lowered) {
       if (leaves) group.stores.push_back(name);
     }
   }
+}
+
+CodeSpan::Kind kindOf(CodeLink::Kind kind) {
+  constexpr CodeSpan::Kind kinds[] = {CodeSpan::Kind::Definition, CodeSpan::Kind::Access, CodeSpan::Kind::Call};
+  return kinds[std::size_t(kind)];
 }
 
 class ProgramReader {
@@ -94,7 +99,9 @@ class ProgramReader {
       return;
     }
     addStores(part.groups, graphOf(base).module.graph);
-    program.spans = codeSpans(program.text, part.groups);
+    for (CodeLink& link : codeLinks(program.text, part.groups))
+      program.spans.push_back(
+          {kindOf(link.kind), link.first, link.last, std::move(link.kernel), std::move(link.nodes)});
     const NameMap names = namesFrom(base);
     for (CodeSpan& span : program.spans) span.nodes = translate(span.nodes, names);
     addSources(program);
@@ -168,9 +175,9 @@ class ProgramReader {
     const std::string& stage = m_capture.graphs[m_stages[m_start].graph].origin.stage;
     if (stage != "dynamo_output_graph" && stage.find("pre_grad") == std::string::npos) return;
     const Graph& shown = graphOf(m_start).module.graph;
-    for (const CodeSpan& source : sourceSpans(program.text)) {
+    for (const CodeLink& source : sourceLinks(program.text)) {
       const auto same = std::ranges::find_if(program.spans, [&](const CodeSpan& span) {
-        return span.kind == source.kind && span.first == source.first && span.last == source.last;
+        return span.kind == kindOf(source.kind) && span.first == source.first && span.last == source.last;
       });
       if (same == program.spans.end() || !same->nodes.empty()) continue;
       std::set<std::string> found;

@@ -1,4 +1,4 @@
-#include "app/workbench/stages/code_links.h"
+#include "engine/compilation/code_links.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 #include "engine/capture/common/wrapper_code.h"
 
-namespace kerf::workbench {
+namespace kerf::inline compilation {
 
 namespace {
 
@@ -118,15 +118,15 @@ class LinkFinder {
     for (const RecordedFusionGroup& group : groups) m_groups.emplace(group.kernel, &group);
   }
 
-  std::vector<CodeSpan> run() {
+  std::vector<CodeLink> run() {
     for (const WrapperCall& call : m_code.calls) addCall(call);
     for (const WrapperKernel& kernel : m_code.kernels) {
-      m_spans.push_back({CodeSpan::Kind::Definition, kernel.firstLine - 1, kernel.lastLine - 1, kernel.name,
+      m_links.push_back({CodeLink::Kind::Definition, kernel.firstLine - 1, kernel.lastLine - 1, kernel.name,
                          m_computed[kernel.name]});
       addAccesses(kernel);
     }
-    std::ranges::stable_sort(m_spans, {}, [](const CodeSpan& span) { return std::pair(span.first, -span.last); });
-    return std::move(m_spans);
+    std::ranges::stable_sort(m_links, {}, [](const CodeLink& link) { return std::pair(link.first, -link.last); });
+    return std::move(m_links);
   }
 
  private:
@@ -139,7 +139,7 @@ class LinkFinder {
   void addCall(const WrapperCall& call) {
     const RecordedFusionGroup* group = groupOf(call);
     const Names nodes = group != nullptr ? group->postGradNodes : Names();
-    m_spans.push_back({CodeSpan::Kind::Call, call.firstLine - 1, call.line - 1, call.callee, nodes});
+    m_links.push_back({CodeLink::Kind::Call, call.firstLine - 1, call.line - 1, call.callee, nodes});
     addNames(m_computed[call.callee], nodes);
     auto& memory = m_memory[call.callee];
     memory.resize(std::max(memory.size(), call.arguments.size()));
@@ -160,12 +160,12 @@ class LinkFinder {
     for (int line = kernel.line; line < std::min(kernel.lastLine, int(m_lines.size())); ++line) {
       const std::string_view text = m_lines[std::size_t(line)];
       if (text.find('\'') != std::string_view::npos) continue;  // a Triton kernel's meta data names them in quotes
-      CodeSpan span{CodeSpan::Kind::Access, line, line, kernel.name, {}};
+      CodeLink link{CodeLink::Kind::Access, line, line, kernel.name, {}};
       for (const std::string& pointer : pointersOn(text)) {
         const std::size_t place = places.try_emplace(pointer, places.size()).first->second;
-        if (inBody && place < memory->second.size()) addNames(span.nodes, memory->second[place]);
+        if (inBody && place < memory->second.size()) addNames(link.nodes, memory->second[place]);
       }
-      if (!span.nodes.empty()) m_spans.push_back(std::move(span));
+      if (!link.nodes.empty()) m_links.push_back(std::move(link));
       inBody = inBody || (!places.empty() && (text.starts_with('{') || text.starts_with("def ")));
     }
   }
@@ -178,30 +178,30 @@ class LinkFinder {
   std::map<std::string, Names> m_computed;             ///< by kernel: what all of its calls compute
   std::map<std::string, std::vector<Names>> m_memory;  ///< by kernel: whose values each argument holds
   Buffers m_buffers;
-  std::vector<CodeSpan> m_spans;
+  std::vector<CodeLink> m_links;
 };
 
 }  // namespace
 
-std::vector<CodeSpan> codeSpans(std::string_view program, const std::vector<RecordedFusionGroup>& groups) {
+std::vector<CodeLink> codeLinks(std::string_view program, const std::vector<RecordedFusionGroup>& groups) {
   return LinkFinder(program, groups).run();
 }
 
-std::vector<CodeSpan> sourceSpans(std::string_view program) {
+std::vector<CodeLink> sourceLinks(std::string_view program) {
   const WrapperCode code = readWrapperCode(program);
-  std::vector<CodeSpan> spans;
+  std::vector<CodeLink> links;
   std::map<std::string, Names> computed;
   for (const WrapperCall& call : code.calls) {
-    spans.push_back({CodeSpan::Kind::Call, call.firstLine - 1, call.line - 1, call.callee, call.sources});
+    links.push_back({CodeLink::Kind::Call, call.firstLine - 1, call.line - 1, call.callee, call.sources});
     addNames(computed[call.callee], call.sources);
   }
   for (const WrapperKernel& kernel : code.kernels) {
     Names nodes = kernel.sources;
     addNames(nodes, computed[kernel.name]);
-    spans.push_back({CodeSpan::Kind::Definition, kernel.firstLine - 1, kernel.lastLine - 1, kernel.name, nodes});
+    links.push_back({CodeLink::Kind::Definition, kernel.firstLine - 1, kernel.lastLine - 1, kernel.name, nodes});
   }
-  std::ranges::stable_sort(spans, {}, [](const CodeSpan& span) { return std::pair(span.first, -span.last); });
-  return spans;
+  std::ranges::stable_sort(links, {}, [](const CodeLink& link) { return std::pair(link.first, -link.last); });
+  return links;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline compilation
