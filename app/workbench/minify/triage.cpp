@@ -2,20 +2,21 @@
 // put together what is one bug.
 #include <map>
 
+#include "app/workbench/captures/store_id.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/minify/triage_case.h"
-#include "app/workbench/minify/triage_clusters.h"
-#include "app/workbench/minify/triage_paths.h"
-#include "app/workbench/minify/triage_report.h"
 #include "app/workbench/workbench.h"
 #include "engine/process/temporary_folder.h"
+#include "minifier/triage/failure_clusters.h"
+#include "minifier/triage/triage_paths.h"
+#include "minifier/triage/triage_report.h"
 
 namespace kerf::workbench {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using State = TriageRow::State;
+using State = TriagedGraph::State;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -65,7 +66,7 @@ class TriageRun {
         m_steps(m_remote, request),
         m_pace(job, m_captures.size()) {}
 
-  Result<Triage> run() {
+  Result<TriageOutcome> run() {
     const auto start = Clock::now();
     const auto done = work();
     if (!done && done.error().code != ErrorCode::Cancelled) return fail(done.error());
@@ -97,7 +98,7 @@ class TriageRun {
     return fail(why);
   }
 
-  TriageRow& addRow(const std::string& capture, const GraphAddress& place) {
+  TriagedGraph& addRow(const std::string& capture, const GraphAddress& place) {
     m_triage.rows.emplace_back().capture = capture;
     m_cases.push_back({place, m_request.oracle, {}});
     m_cases.back().oracle.warmJobs = m_request.jobs;  // one PyTorch for all
@@ -183,7 +184,7 @@ class TriageRun {
   }
 
   /// The first member that has one is the smallest.
-  void chooseRepro(TriageCluster& cluster) const {
+  void chooseRepro(FailureCluster& cluster) const {
     for (const int member : cluster.members) {
       const auto& repro = m_cases[std::size_t(member)].repro;
       if (repro.empty() || !cluster.repro.empty()) continue;
@@ -201,21 +202,47 @@ class TriageRun {
   std::size_t m_failing = 0;
   std::vector<TriageCase> m_cases;             ///< of each row
   std::map<std::string, std::string> m_known;  ///< hash of a graph: the row that had it first
-  Triage m_triage;
+  TriageOutcome m_triage;
 };
+
+TriageRow::State stateOf(State state) {
+  using Shown = TriageRow::State;
+  constexpr Shown states[] = {Shown::Fails,     Shown::Passes,           Shown::CannotTest,
+                              Shown::NotOpened, Shown::FailsDifferently, Shown::NotReached};
+  return states[std::size_t(state)];
+}
+
+TriageRow documentOf(TriagedGraph row) {
+  return {stateOf(row.state),         std::move(row.capture),  std::move(row.graph), std::move(row.fingerprint),
+          std::move(row.detail),      row.startNodes,          row.nodes,            row.tests,
+          std::move(row.reduction),   row.oneMinimal,          std::move(row.trouble), std::move(row.culprits),
+          std::move(row.ops),         std::move(row.sameAs),   row.cluster,          row.time};
+}
+
+Triage documentOf(TriageOutcome outcome) {
+  Triage triage{{}, {}, std::move(outcome.report), outcome.cancelled, outcome.time};
+  for (TriagedGraph& row : outcome.rows) triage.rows.push_back(documentOf(std::move(row)));
+  for (FailureCluster& each : outcome.clusters)
+    triage.clusters.push_back({each.number, std::move(each.fingerprint), std::move(each.culprits), std::move(each.ops),
+                               std::move(each.members), std::move(each.repro)});
+  return triage;
+}
 
 }  // namespace
 
 Result<Triage> perform(Workbench& bench, const TriageRequest& request, const Job& job) {
   if (request.paths.empty()) return fail(ErrorCode::BadUsage, "name files, folders or captures of the store");
   KERF_CHECK(parsePlants(request.oracle.plants));
-  KERF_TRY(auto captures, capturesUnder(request.paths, request.output));
+  KERF_TRY(auto captures, capturesUnder(request.paths, request.output,
+                                       [](const std::string& text) { return parseStoreId(text).has_value(); }));
   if (captures.empty()) return fail(ErrorCode::BadInput, "there is no file to open in {}", request.paths.front());
   std::error_code problem;
   std::filesystem::create_directories(request.output, problem);
   if (problem) return fail(Error{ErrorCode::Environment, "cannot be made: " + problem.message(), request.output});
   KERF_TRY(auto scratch, TemporaryFolder::create());
-  return TriageRun(bench, request, job, std::move(captures), std::move(scratch)).run();
+  KERF_TRY(TriageOutcome outcome,
+           TriageRun(bench, request, job, std::move(captures), std::move(scratch)).run());
+  return documentOf(std::move(outcome));
 }
 
 }  // namespace kerf::workbench

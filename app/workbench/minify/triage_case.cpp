@@ -7,7 +7,7 @@ namespace kerf::workbench {
 namespace {
 
 using By = BisectRequest::By;
-using State = TriageRow::State;
+using State = TriagedGraph::State;
 
 constexpr State stateOf(JudgeAnswer::Verdict verdict) {
   constexpr State states[] = {State::Passes, State::Fails, State::FailsDifferently, State::CannotTest};
@@ -59,7 +59,7 @@ Result<JudgeAnswer> TriageSteps::verdict(TriageCase& one, const Job& job) {
   return verdictOfPlaced(one, job);
 }
 
-Result<void> TriageSteps::judge(TriageRow& row, TriageCase& one, const Job& job) {
+Result<void> TriageSteps::judge(TriagedGraph& row, TriageCase& one, const Job& job) {
   const auto judged = verdict(one, job);
   KERF_CHECK(unlessStopped(job));
   if (!judged) {
@@ -74,7 +74,7 @@ Result<void> TriageSteps::judge(TriageRow& row, TriageCase& one, const Job& job)
   return {};
 }
 
-Result<void> TriageSteps::minify(TriageRow& row, TriageCase& one, const std::filesystem::path& folder, const Job& job) {
+Result<void> TriageSteps::minify(TriagedGraph& row, TriageCase& one, const std::filesystem::path& folder, const Job& job) {
   MinifyRequest request{.graph = one.place, .oracle = one.oracle, .jobs = m_request.jobs};
   request.output = folder.string();
   request.maxTests = m_request.maxTests;
@@ -119,7 +119,7 @@ Result<Bisection> TriageSteps::bisectBy(By by, const TriageCase& one, const Orac
   return m_remote.perform(request, job);
 }
 
-void TriageSteps::addParts(TriageRow& row, const TriageCase& one, const OracleSettings& oracle, const Job& job) {
+void TriageSteps::addParts(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle, const Job& job) {
   const auto parts = bisectBy(By::Subsystem, one, oracle, job);
   if (!parts) {
     row.trouble = "not bisected: " + parts.error().text();
@@ -134,7 +134,7 @@ void TriageSteps::addParts(TriageRow& row, const TriageCase& one, const OracleSe
 }
 
 /// Ops instead of the nodes, whose names are other ones in every graph.
-void TriageSteps::addNodes(TriageRow& row, const TriageCase& one, const OracleSettings& oracle, const GraphDoc& graph,
+void TriageSteps::addNodes(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle, const GraphDoc& graph,
                            const Job& job) {
   const auto nodes = bisectBy(By::Node, one, oracle, job);
   if (!nodes) return;
@@ -144,7 +144,7 @@ void TriageSteps::addNodes(TriageRow& row, const TriageCase& one, const OracleSe
   }
 }
 
-Result<void> TriageSteps::bisect(TriageRow& row, const TriageCase& one, const Job& job) {
+Result<void> TriageSteps::bisect(TriagedGraph& row, const TriageCase& one, const Job& job) {
   const auto graph = m_remote.perform(GraphRequest{one.place, -1, {}}, job);
   KERF_CHECK(unlessStopped(job));
   if (!graph) return {};

@@ -5,6 +5,7 @@
 
 #include "app/workbench/protocol/remote_workbench.h"
 #include "app/workbench/protocol/triage.h"
+#include "minifier/triage/triage.h"
 
 namespace kerf::workbench {
 
@@ -21,11 +22,11 @@ class TriageSteps {
   TriageSteps(RemoteWorkbench& remote, const TriageRequest& request) : m_remote(remote), m_request(request) {}
 
   /// Sets state, fingerprint and detail.
-  Result<void> judge(TriageRow& row, TriageCase& one, const Job& job);
+  Result<void> judge(TriagedGraph& row, TriageCase& one, const Job& job);
   /// Writes repro.py and issue.md to `folder`.
-  Result<void> minify(TriageRow& row, TriageCase& one, const std::filesystem::path& folder, const Job& job);
+  Result<void> minify(TriagedGraph& row, TriageCase& one, const std::filesystem::path& folder, const Job& job);
   /// Parts of the compiler and ops at which the failure begins, and the ops of the smallest graph.
-  Result<void> bisect(TriageRow& row, const TriageCase& one, const Job& job);
+  Result<void> bisect(TriagedGraph& row, const TriageCase& one, const Job& job);
 
   /// What kept the first graph without a verdict from getting one.
   const std::optional<Error>& firstProblem() const { return m_problem; }
@@ -35,8 +36,8 @@ class TriageSteps {
   Result<JudgeAnswer> verdictInTurns(const TriageCase& one, const Job& job);
   Result<JudgeAnswer> verdictOfPlaced(TriageCase& one, const Job& job);
   Result<Bisection> bisectBy(BisectRequest::By by, const TriageCase& one, const OracleSettings& oracle, const Job& job);
-  void addParts(TriageRow& row, const TriageCase& one, const OracleSettings& oracle, const Job& job);
-  void addNodes(TriageRow& row, const TriageCase& one, const OracleSettings& oracle, const GraphDoc& graph,
+  void addParts(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle, const Job& job);
+  void addNodes(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle, const GraphDoc& graph,
                 const Job& job);
 
   RemoteWorkbench& m_remote;

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "app/workbench/protocol/triage.h"
+#include "minifier/triage/triage.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline triage {
 
 /// Failing rows with the same fingerprint, culprits and ops are a cluster. A row whose graph is not minimal calls more
 /// than its bug needs: it joins the largest cluster of its fingerprint and culprits (where it has any) whose ops it
 /// calls all. Largest first; sets the rows' `cluster`.
-std::vector<TriageCluster> clusterFailures(std::vector<TriageRow>& rows);
+std::vector<FailureCluster> clusterFailures(std::vector<TriagedGraph>& rows);
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline triage

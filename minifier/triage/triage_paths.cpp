@@ -1,4 +1,4 @@
-#include "app/workbench/minify/triage_paths.h"
+#include "minifier/triage/triage_paths.h"
 
 #include <algorithm>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include "engine/capture/debug/graph_transforms.h"
 #include "engine/capture/trace/torch_trace.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline triage {
 
 namespace {
 
@@ -79,12 +79,13 @@ class Walk {
 
 }  // namespace
 
-Result<std::vector<std::string>> capturesUnder(const std::vector<std::string>& paths, const fs::path& without) {
+Result<std::vector<std::string>> capturesUnder(const std::vector<std::string>& paths, const fs::path& without,
+                                               const std::function<bool(const std::string&)>& isStored) {
   Walk walk(without);
   for (const auto& path : paths) {
     std::error_code ignored;
     const bool exists = fs::exists(path, ignored);
-    if (!exists && !parseStoreId(path)) return fail(ErrorCode::NotFound, "{} does not exist", path);
+    if (!exists && !isStored(path)) return fail(ErrorCode::NotFound, "{} does not exist", path);
     if (exists && fs::is_directory(path, ignored))
       walk.enter(path, 0, false);
     else
@@ -97,4 +98,4 @@ Result<std::vector<std::string>> capturesUnder(const std::vector<std::string>& p
   return found;
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline triage

@@ -1,4 +1,4 @@
-#include "app/workbench/minify/triage_report.h"
+#include "minifier/triage/triage_report.h"
 
 #include <algorithm>
 
@@ -11,20 +11,20 @@
 #include "engine/support/printable.h"
 #include "engine/tensor/mapped_file.h"
 
-namespace kerf::workbench {
+namespace kerf::inline minifier::inline triage {
 
 namespace {
 
 namespace fs = std::filesystem;
-using State = TriageRow::State;
+using State = TriagedGraph::State;
 
 std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
-std::size_t countOf(const Triage& triage, State state) {
-  return std::size_t(std::ranges::count(triage.rows, state, &TriageRow::state));
+std::size_t countOf(const TriageOutcome& triage, State state) {
+  return std::size_t(std::ranges::count(triage.rows, state, &TriagedGraph::state));
 }
 
-std::string summary(const Triage& triage) {
+std::string summary(const TriageOutcome& triage) {
   auto text = fmt::format("{} failing in {} clusters, {} passing, {} that cannot be tested, {} not opened",
                           countOf(triage, State::Fails), triage.clusters.size(), countOf(triage, State::Passes),
                           countOf(triage, State::CannotTest), countOf(triage, State::NotOpened));
@@ -35,25 +35,25 @@ std::string summary(const Triage& triage) {
 }
 
 /// "40 -> 3 nodes, 17 tests, minimal".
-std::string sizeText(const TriageRow& row) {
+std::string sizeText(const TriagedGraph& row) {
   if (row.nodes == 0) return row.trouble.empty() ? "not minified" : "not minified: " + row.trouble;
   auto text = fmt::format("{} -> {} nodes, {} tests, {}", row.startNodes, row.nodes, row.tests,
                           row.oneMinimal ? "minimal" : "not proven minimal");
   return row.trouble.empty() ? text : text + ": " + row.trouble;
 }
 
-std::string whatText(const TriageRow& row) {
+std::string whatText(const TriagedGraph& row) {
   const auto text = row.fingerprint.empty() ? row.detail : row.fingerprint;
   return row.sameAs.empty() ? text : fmt::format("{} (the same graph as {})", text, row.sameAs);
 }
 
-const TriageRow& memberRow(const Triage& triage, int index) { return triage.rows[std::size_t(index)]; }
+const TriagedGraph& memberRow(const TriageOutcome& triage, int index) { return triage.rows[std::size_t(index)]; }
 
-std::string memberLine(const TriageRow& row) { return fmt::format("{}: {}", rowName(row), sizeText(row)); }
+std::string memberLine(const TriagedGraph& row) { return fmt::format("{}: {}", rowName(row), sizeText(row)); }
 
-std::string clusterFolder(const TriageCluster& cluster) { return fmt::format("cluster-{}", cluster.number); }
+std::string clusterFolder(const FailureCluster& cluster) { return fmt::format("cluster-{}", cluster.number); }
 
-std::string reproText(const TriageCluster& cluster) {
+std::string reproText(const FailureCluster& cluster) {
   constexpr std::size_t most = 64 << 10;
   if (cluster.repro.empty()) return {};
   const auto file = mapFile(cluster.repro);
@@ -62,7 +62,7 @@ std::string reproText(const TriageCluster& cluster) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string clusterHtml(const Triage& triage, const TriageCluster& cluster) {
+std::string clusterHtml(const TriageOutcome& triage, const FailureCluster& cluster) {
   auto out = fmt::format("<h2 id=\"c{0}\">Cluster {0}: <code>{1}</code></h2>\n<p>", cluster.number,
                          htmlText(cluster.fingerprint));
   if (!cluster.culprits.empty()) out += fmt::format("Culprit: <code>{}</code>. ", htmlText(joined(cluster.culprits)));
@@ -82,14 +82,14 @@ std::string clusterHtml(const Triage& triage, const TriageCluster& cluster) {
   return out;
 }
 
-std::string rowHtml(const TriageRow& row) {
+std::string rowHtml(const TriagedGraph& row) {
   const auto where = row.cluster == 0 ? std::string() : fmt::format("<a href=\"#c{0}\">{0}</a>", row.cluster);
   return fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td>{}</td></tr>\n", htmlText(rowName(row)),
                      row.state == State::Fails ? "bad" : "dim", stateName(row.state), where, htmlText(whatText(row)));
 }
 
 /// Members and their verdicts, one a line.
-std::string membersText(const Triage& triage, const TriageCluster& cluster) {
+std::string membersText(const TriageOutcome& triage, const FailureCluster& cluster) {
   std::string out;
   for (const int index : cluster.members) out += escapedText(memberLine(memberRow(triage, index))) + "\n";
   return out;
@@ -106,7 +106,7 @@ void removeOldClusters(const fs::path& folder) {
     fs::remove_all(folder / fmt::format("cluster-{}", number), ignored);
 }
 
-Result<void> writeCluster(const Triage& triage, TriageCluster& cluster, const fs::path& folder) {
+Result<void> writeCluster(const TriageOutcome& triage, FailureCluster& cluster, const fs::path& folder) {
   std::error_code problem;
   fs::create_directories(folder, problem);
   if (problem) return fail(cannotWrite(folder, problem));
@@ -127,9 +127,9 @@ std::string_view stateName(State state) {
   return names[std::size_t(state)];
 }
 
-std::string rowName(const TriageRow& row) { return row.graph.empty() ? row.capture : row.capture + "#" + row.graph; }
+std::string rowName(const TriagedGraph& row) { return row.graph.empty() ? row.capture : row.capture + "#" + row.graph; }
 
-std::string triageText(const Triage& triage) {
+std::string triageText(const TriageOutcome& triage) {
   std::string out = summary(triage) + "\n";
   for (const auto& cluster : triage.clusters) {
     out += fmt::format("\ncluster {}: {}\n", cluster.number, escapedText(cluster.fingerprint));
@@ -146,7 +146,7 @@ std::string triageText(const Triage& triage) {
   return out;
 }
 
-std::string triageHtml(const Triage& triage) {
+std::string triageHtml(const TriageOutcome& triage) {
   auto out = fmt::format("<h1>Triage</h1>\n<p>{}</p>\n", htmlText(summary(triage)));
   for (const auto& cluster : triage.clusters) out += clusterHtml(triage, cluster);
   out += "<h2>All graphs</h2>\n<table><tr><th>Graph</th><th>Verdict</th><th>Cluster</th><th>What</th></tr>\n";
@@ -154,7 +154,7 @@ std::string triageHtml(const Triage& triage) {
   return htmlPage({"Triage", out + "</table>\n"});
 }
 
-Result<void> writeTriage(Triage& triage, const fs::path& folder) {
+Result<void> writeTriage(TriageOutcome& triage, const fs::path& folder) {
   removeOldClusters(folder);
   for (auto& cluster : triage.clusters) KERF_CHECK(writeCluster(triage, cluster, folder / clusterFolder(cluster)));
   KERF_CHECK(writeTextFile(triageText(triage), folder / "report.txt"));
@@ -163,4 +163,4 @@ Result<void> writeTriage(Triage& triage, const fs::path& folder) {
   return {};
 }
 
-}  // namespace kerf::workbench
+}  // namespace kerf::inline minifier::inline triage
