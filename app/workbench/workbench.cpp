@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/workbench/captures/capture_source.h"
 #include "app/workbench/kept_values.h"
 #include "engine/passes/joint/padding_benchmark.h"
 #include "minifier/oracle/warm_torch.h"

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <set>
 
-#include "app/workbench/captures/store_id.h"
 #include "engine/capture/common/import_source.h"
 #include "engine/capture/debug/directory.h"
 #include "engine/capture/debug/graph_transforms.h"

@@ -3,11 +3,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "app/workbench/captures/graph_source.h"
-#include "app/workbench/captures/recorded_settings.h"
-#include "app/workbench/compile/aot_passes.h"
-#include "app/workbench/compile/pass_trace.h"
-#include "app/workbench/graphs/input_modules.h"
 #include "app/workbench/graphs/nested_graph.h"
 #include "app/workbench/graphs/node_doc.h"
 #include "engine/capture/inputs/generated_inputs.h"
@@ -17,8 +12,6 @@
 namespace kerf::workbench {
 
 namespace {
-
-using Stages = std::vector<std::pair<std::string, StageChoice>>;
 
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines{""};
@@ -91,12 +84,6 @@ void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile)
     for (const int input : doc.nodes[i].inputs) doc.nodes[std::size_t(input)].users.push_back(int(i));
 }
 
-/// Shapes that cannot be found are a note, not a failure: the rest can still be read.
-std::vector<std::string> annotated(GraphSource& source) {
-  const auto shapes = annotateShapes(source);
-  return shapes ? std::vector<std::string>() : std::vector{"Shapes: " + shapes.error().text()};
-}
-
 }  // namespace
 
 std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::string& title,
@@ -113,39 +100,6 @@ std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::st
   findCodeLines(*doc);
   for (const SymExpr& symbol : placeholderSymbols(module))
     doc->symbols.push_back({symbol.text, symbol.hint ? std::to_string(*symbol.hint) : std::string()});
-  return doc;
-}
-
-Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const Job& job) {
-  KERF_TRY(const auto asked, splitStage(request.graph));
-  const auto stages = asked.stage ? stagesUpTo(*asked.stage) : Stages();
-  const int pass = request.afterPass - int(stages.size());
-  if (request.afterPass >= 0 && pass < 0) {
-    GraphRequest earlier{asked.captured, -1, request.title};
-    earlier.graph.stage = stageText(stages[std::size_t(request.afterPass)].second);
-    return perform(bench, earlier, job);
-  }
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  auto notes = annotated(source);
-  for (auto& note : leftOutNotes(source.capture, source.index)) notes.push_back(std::move(note));
-  for (const auto& setting : recordedSettings(source)) notes.push_back("PyTorch's minifier was set: " + setting);
-  const auto& graph = source.graph();
-  const auto file = graph.origin.file.empty() ? source.capture.path : graph.origin.file;
-  auto title = request.title.empty() ? graph.name : request.title;
-  if (!stages.empty()) title += fmt::format(" ({})", stages.back().first);
-  if (request.afterPass >= 0) {
-    if (!request.body.empty())
-      return fail(ErrorCode::BadUsage, "nested graphs are shown as they were captured, not after passes");
-    KERF_TRY(const auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
-    const auto named = std::make_shared<GraphDoc>(*after);
-    nameInputModules(*named, source);
-    return named;
-  }
-  KERF_TRY(const auto* shown, nestedGraph(graph.module, request.body));
-  if (!request.body.empty()) title += " / " + request.body;
-  auto doc = buildGraphDoc(*shown, title, file.string());
-  doc->notes = std::move(notes);
-  if (request.body.empty()) nameInputModules(*doc, source);
   return doc;
 }
 

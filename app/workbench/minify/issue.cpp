@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "app/workbench/captures/store_id.h"
-#include "app/workbench/export/exporting.h"
 #include "app/workbench/graphs/line_diff.h"
 #include "app/workbench/minify/search_identity.h"
 #include "app/workbench/minify/store_verdicts.h"
-#include "engine/capture/repro/export_text.h"
 #include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "minifier/core/candidate.h"
@@ -157,18 +155,6 @@ Result<void> writeIssueBeside(IssueFacts facts, const std::filesystem::path& rep
   const std::string source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   KERF_TRY(const auto text, issueAround(std::move(facts), source));
   return writeTextFile(text, repro.parent_path() / "issue.md");
-}
-
-Result<std::filesystem::path> exportIssue(GraphSource& source, const ExportTarget& target, const Job&) {
-  if (!target.issue)
-    return fail(ErrorCode::BadUsage, "{} is no minified failure; an issue is about a reduction (m3) or its repro (p4)",
-                source.text);
-  ExportOptions options;
-  if (!target.issue->fault.empty()) options.accuracy = "False";  // PyTorch has no such fault
-  KERF_TRY(const auto repro, exportText(source.capture, source.index, options));
-  KERF_TRY(const auto text, issueAround(*target.issue, repro));
-  KERF_CHECK(writeTextFile(text, target.path));
-  return target.path;
 }
 
 }  // namespace kerf::workbench
