@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/workbench/workbench.h"
 #include "engine/backend/registry/backends.h"
+#include "engine/passes/joint/padding_benchmark.h"
 #include "engine/patterns/user_patterns.h"
 
 namespace kerf::workbench {
@@ -32,6 +34,14 @@ Result<void> addDigests(PassConfig& config) {
 }
 
 }  // namespace
+
+void keepMeasurements(Workbench& bench, const PassConfig& config, const Job& job) {
+  const bool measures =
+      std::ranges::any_of(config.patches, [](const PassPatch& patch) { return patch.option == "benchmark"; });
+  if (!measures) return;
+  if (const auto cache = bench.codeCache(job); !cache.empty())
+    PaddingBenchmark::shared().keepIn(cache / "padding.times");
+}
 
 Result<PassConfig> passConfig(const PassChoice& choice) {
   PassConfig config{.disabled = choice.disabled};

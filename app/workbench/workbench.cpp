@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "app/workbench/kept_values.h"
-#include "engine/passes/joint/padding_benchmark.h"
 #include "minifier/oracle/warm_torch.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store.h"
@@ -52,7 +51,6 @@ std::filesystem::path Workbench::codeCache(const Job& job) {
   if (!store || *store == nullptr) return {};
   std::filesystem::path folder = (*store)->path();
   folder += ".objects";
-  PaddingBenchmark::shared().keepIn(folder / "padding.times");
   return folder;
 }
 

@@ -56,8 +56,8 @@ class Workbench {
   /// and the default one cannot be used (a read-only home).
   Result<Store*> storeIfUsable(const Job& job);
 
-  /// Folder beside the store where object code of kernels is kept between compilations, and from now on what
-  /// pad_mm measures; empty without a usable store.
+  /// Folder beside the store where object code of kernels, and what passes measure, is kept between compilations; empty
+  /// without a usable store.
   std::filesystem::path codeCache(const Job& job);
 
   /// Keeps a result of work that is done: `keep` writes it to the store. Where that cannot be, the work is not lost: a

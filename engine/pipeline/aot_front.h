@@ -15,7 +15,7 @@ struct AotSettings {
   bool recordsEveryStage = false;
 };
 
-/// Traces `captured` to `last` (Functional: inference, Joint: training) and decomposes that. Records of group "aot":
+/// Traces `captured` to `last` (a compilation: Functional for inference, Joint for training) and decomposes that. Records of group "aot":
 /// "aten", "functional", "joint", "joint, inductor decompositions". Errors as aotTrace.
 Result<AotGraph> traceCaptured(const GraphModule& captured, AotStage last, const AotSettings& settings,
                                StageRecorder& stages);

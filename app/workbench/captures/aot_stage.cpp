@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/autograd/decompose.h"
 #include "engine/autograd/functional_rng.h"
 #include "engine/autograd/training_mode.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/python/nn_modules.h"
 #include "engine/ops/random/state.h"
+#include "engine/pipeline/aot_front.h"
 #include "engine/support/hash.h"
 
 namespace kerf::workbench {
@@ -226,14 +226,9 @@ AotSubject aotSubject(const CapturedGraph& graph, AotStage stage, const Job& job
 
 Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job) {
   AotSubject subject = aotSubject(graph, choice.stage, job);
-  const AotOptions options{.stage = choice.stage,
-                           .keepsMutations = true,
-                           .requiresGrad = std::move(subject.requiresGrad),
-                           .stop = job.stop};
-  KERF_TRY(AotGraph traced, aotTrace(subject.module, std::move(subject.inputs), options));
-  if (choice.table != DecompositionTable::None) {
-    KERF_TRY(traced.module, decomposeGraph(traced.module, choice.table));
-  }
+  const AotSettings settings{std::move(subject.inputs), std::move(subject.requiresGrad), choice.table};
+  StageRecorder recorder({}, job.stop);
+  KERF_TRY(AotGraph traced, traceCaptured(subject.module, choice.stage, settings, recorder));
   if (choice.functionalRng) KERF_CHECK(functionalizeRng(traced));
   return traced;
 }

@@ -103,11 +103,6 @@ Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, cons
   return name;
 }
 
-/// Whether a pass measures, so that what others measured is of use.
-bool measures(const PassConfig& config) {
-  return std::ranges::any_of(config.patches, [](const PassPatch& patch) { return patch.option == "benchmark"; });
-}
-
 /// Without inputs yet.
 Result<PassCheck> checkOf(const PassesRequest& request) {
   PassCheck check{.inputs = {}, .stages = {}, .tolerance = request.tolerance};
@@ -125,7 +120,7 @@ Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request
   KERF_TRY(auto source, resolveGraph(bench, address.captured, job));
   KERF_CHECK(annotateShapes(source));
   KERF_TRY(const auto config, passConfig(request.passes));
-  if (measures(config)) bench.codeCache(job);
+  keepMeasurements(bench, config, job);
   KERF_TRY(auto trace, traceTraining(source.graph(), *address.stage, config, job));
   KERF_TRY(auto joint, resolveGraph(bench, request.graph, job));
   KERF_TRY(trace.run, storeTrace(bench, joint, trace, job));
@@ -206,7 +201,7 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   }
   KERF_TRY(const auto config, passConfig(request.passes));
   KERF_TRY(const FaultPlan plan, parsePlants(request.plants));
-  if (measures(config)) bench.codeCache(job);
+  keepMeasurements(bench, config, job);
   KERF_TRY(auto trace, tracePasses(source.graph().module, config, job, check ? &*check : nullptr, plan));
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
   prependStages(trace, stages);

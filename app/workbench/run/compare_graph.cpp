@@ -134,6 +134,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_CHECK(setBackend(options, request.backend));
   KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.cache = bench.codeCache(job);
+  keepMeasurements(bench, options.compile.passes, job);
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   const auto tolerances = options.compare.tolerances;
   takeRecordedRule(source, request.accuracy, options.compare);

@@ -315,7 +315,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_TRY(const auto request, withPrecision(given));
   KERF_TRY(const Backend* const backend, findBackend(request.backend));
   KERF_CHECK(backend->canRun());
-  KERF_CHECK(passConfig(request.passes));
+  KERF_TRY(const PassConfig config, passConfig(request.passes));
   KERF_CHECK(checkThen(request));
   KERF_CHECK(checkRounding(request));
   KERF_CHECK(checkProfile(request));
@@ -329,7 +329,9 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   } else if (!request.loss.empty()) {
     return fail(ErrorCode::BadUsage, Hint{Advice::Train}, "a loss is of a training step");
   }
-  const auto cache = request.backend == "interp" ? std::filesystem::path() : bench.codeCache(job);
+  const bool generates = request.backend != "interp";
+  const auto cache = generates ? bench.codeCache(job) : std::filesystem::path();
+  if (generates) keepMeasurements(bench, config, job);
   KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, cache, job));
   RunValues values{userValues(source.graph(), outcome.outputs), allMutated(source.graph(), outcome), {}};
   if (loss) {
