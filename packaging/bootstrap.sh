@@ -10,8 +10,8 @@
 #   packaging/bootstrap.sh format [FILE…]                      say which sources clang-format would change (no build)
 #   packaging/bootstrap.sh tidy [BASE]                         clang-tidy on what changed since BASE (origin/main)
 #   packaging/bootstrap.sh package                             the files of a release, in ./out
-# Installs missing packages (needs root or sudo only then). With CI=true warnings are errors. resources/docs/testing.md
-# says what each takes.
+# Installs missing packages (needs root or sudo only then). With CI=true warnings are errors.
+# resources/docs/measurements/build.md says how long each takes.
 set -euo pipefail
 
 # resources/docs/architecture.md, Dependencies, says what each is for.
