@@ -55,10 +55,10 @@ find_package(CUDAToolkit QUIET)
 find_package(MPI QUIET COMPONENTS CXX)
 find_package(Python3 3.11 QUIET COMPONENTS Development.Embed)
 if(KERF_STUDIO)
-  find_package(Qt6 6.4 QUIET COMPONENTS Widgets Svg SvgWidgets Charts Test)
+  find_package(Qt6 6.4 QUIET COMPONENTS Widgets Svg SvgWidgets Test)
 endif()
 if(KERF_STUDIO AND KERF_REQUIRE_STUDIO AND NOT Qt6_FOUND)
-  message(FATAL_ERROR "kerf-studio is wanted, but Qt 6.4 (Widgets, Svg, SvgWidgets, Charts, Test) is not complete: "
+  message(FATAL_ERROR "kerf-studio is wanted, but Qt 6.4 (Widgets, Svg, SvgWidgets, Test) is not complete: "
                       "packaging/bootstrap.sh names the packages")
 endif()
 

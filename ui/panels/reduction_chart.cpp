@@ -4,14 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include <QEvent>
-#include <QGraphicsLayout>
+#include <QAccessible>
+#include <QKeyEvent>
+#include <QPainter>
 #include <QToolTip>
-#include <QtCharts/QChart>
-#include <QtCharts/QLegendMarker>
-#include <QtCharts/QLineSeries>
-#include <QtCharts/QScatterSeries>
-#include <QtCharts/QValueAxis>
 
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
@@ -20,6 +16,8 @@ namespace kerf::ui::inline panels {
 namespace {
 
 constexpr std::size_t mostDots = 2000;
+constexpr int roomForTitles = 200, roomForLegend = 84;  ///< heights of the chart from which it has them
+constexpr int chartMargin = 6, nearMark = 9;            ///< pixels
 
 struct SizeUnit {
   double bytes;
@@ -27,40 +25,27 @@ struct SizeUnit {
 };
 constexpr SizeUnit sizeUnits[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}};
 
-/// The next 1, 2 or 5 times a power of ten that splits `range` into at most five.
-double tickStep(double range) {
-  const double power = std::pow(10, std::floor(std::log10(std::max(range, 5.0) / 5)));
-  for (const double factor : {1.0, 2.0, 5.0, 10.0})
-    if (range / (power * factor) <= 5) return power * factor;
-  return power * 10;
-}
-
-void setRange(QValueAxis& axis, double most) {
-  const double step = std::max(1.0, tickStep(most));
-  axis.setTickType(QValueAxis::TicksDynamic);
-  axis.setTickAnchor(0);
-  axis.setTickInterval(step);
-  axis.setRange(0, std::max(step, std::ceil(most / step) * step));
-}
-
 /// A shape and a colour for each of the reductions that are told apart.
 struct StepMark {
-  QScatterSeries::MarkerShape shape;
+  MarkShape shape;
   NodeKind color;
 };
-constexpr StepMark stepMarks[] = {{QScatterSeries::MarkerShapeCircle, NodeKind::Matmul},
-                                  {QScatterSeries::MarkerShapeTriangle, NodeKind::Reduction},
-                                  {QScatterSeries::MarkerShapeRectangle, NodeKind::Convolution},
-                                  {QScatterSeries::MarkerShapeStar, NodeKind::Pointwise},
-                                  {QScatterSeries::MarkerShapePentagon, NodeKind::Random},
-                                  {QScatterSeries::MarkerShapeRotatedRectangle, NodeKind::Other}};
+constexpr StepMark stepMarks[] = {{{}, NodeKind::Matmul},
+                                  {{.corners = 3, .size = 1.35}, NodeKind::Reduction},
+                                  {{.corners = 4, .turn = 0.125, .size = 1.2}, NodeKind::Convolution},
+                                  {{.corners = 5, .inner = 0.45, .size = 1.4}, NodeKind::Pointwise},
+                                  {{.corners = 5, .size = 1.1}, NodeKind::Random},
+                                  {{.corners = 4, .size = 1.2}, NodeKind::Other}};
 constexpr std::size_t told = std::size(stepMarks) - 1;  ///< the last mark is that of all others
 
+double nodesOf(const MinifyPoint& point) { return point.nodes; }
+double bytesOf(const MinifyPoint& point) { return double(point.inputBytes); }
+
 /// The reductions that were accepted most often, most often first.
-std::vector<std::string> frequentOf(const std::vector<MinifyPoint>& points) {
+std::vector<std::string> frequentOf(const std::vector<MinifyPoint>& accepted) {
   std::map<std::string, int> counts;
-  for (const auto& point : points)
-    if (point.accepted && !point.reduction.empty()) ++counts[point.reduction];
+  for (const auto& point : accepted)
+    if (!point.reduction.empty()) ++counts[point.reduction];
   std::vector<std::pair<int, std::string>> order;
   for (const auto& [name, count] : counts) order.emplace_back(-count, name);
   std::ranges::sort(order);
@@ -71,152 +56,239 @@ std::vector<std::string> frequentOf(const std::vector<MinifyPoint>& points) {
 
 }  // namespace
 
-ReductionChart::ReductionChart(QWidget* parent)
-    : QChartView(parent),
-      m_best(new QLineSeries),
-      m_bytes(new QLineSeries),
-      m_tried(new QScatterSeries),
-      m_tests(new QValueAxis),
-      m_nodes(new QValueAxis),
-      m_size(new QValueAxis) {
-  setFrameShape(NoFrame);
-  setRenderHint(QPainter::Antialiasing);
+ReductionChart::ReductionChart(QWidget* parent) : QWidget(parent) {
+  setObjectName("reductionChart");
+  setAccessibleName(tr("Nodes and bytes of inputs of the smallest failing graph, by tests"));
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
   setMinimumHeight(120);
-  m_best->setName(tr("nodes"));
-  for (QAbstractSeries* series : std::initializer_list<QAbstractSeries*>{m_tried, m_bytes, m_best})
-    chart()->addSeries(series);
-  chart()->addAxis(m_tests, Qt::AlignBottom);
-  chart()->addAxis(m_nodes, Qt::AlignLeft);
-  chart()->addAxis(m_size, Qt::AlignRight);
-  for (QAbstractSeries* series : std::initializer_list<QAbstractSeries*>{m_tried, m_bytes, m_best}) {
-    series->attachAxis(m_tests);
-    series->attachAxis(series == m_bytes ? m_size : m_nodes);
-  }
-  m_tests->setTitleText(tr("Tests"));
-  m_nodes->setTitleText(tr("Nodes"));
-  for (auto* axis : {m_tests, m_nodes, m_size}) {
-    axis->setLabelFormat("%d");
-    setRange(*axis, 10);
-  }
-  m_size->setGridLineVisible(false);
-  m_tried->setMarkerSize(5);
-  for (std::size_t at = 0; at < std::size(stepMarks); ++at) m_steps.push_back(addStepSeries(at));
-  chart()->legend()->setAlignment(Qt::AlignTop);
-  chart()->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
-  for (auto* marker : chart()->legend()->markers(m_tried)) marker->setVisible(false);
-  chart()->setMargins({8, 4, 12, 4});
-  chart()->layout()->setContentsMargins(0, 0, 0, 0);
-  chart()->setBackgroundRoundness(0);
-  applyTheme();
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+  m_tests.title = tr("Tests");
+  m_nodes.title = tr("Nodes");
+  setPoints({});
 }
 
-QScatterSeries* ReductionChart::addStepSeries(std::size_t at) {
-  auto* series = new QScatterSeries;
-  series->setMarkerShape(stepMarks[at].shape);
-  series->setMarkerSize(9);
-  chart()->addSeries(series);
-  series->attachAxis(m_tests);
-  series->attachAxis(m_nodes);
-  connect(series, &QScatterSeries::hovered, this, [series](const QPointF& point, bool on) {
-    if (!on) return QToolTip::hideText();
-    QToolTip::showText(QCursor::pos(),
-                       QString("%1: %2 after %3")
-                           .arg(series->name(), plural(qint64(point.y()), "node"), plural(qint64(point.x()), "test")));
-  });
-  return series;
-}
-
-/// Sizes in the unit in which the largest reads well.
+/// Sizes are written in the unit in which the largest reads well.
 void ReductionChart::setPoints(const std::vector<MinifyPoint>& points) {
-  QList<QPointF> best, bytes, tried;
-  double most = 10, tests = 5, mostBytes = 0;
+  m_accepted.clear();
+  m_rejected.clear();
+  m_mostNodes = m_mostBytes = 0;
   const std::size_t stride = points.size() / mostDots + 1;
-  for (const auto& point : points) mostBytes = std::max(mostBytes, double(point.inputBytes));
-  const auto unit =
-      std::ranges::find_if(sizeUnits, [&](const SizeUnit& each) { return mostBytes >= each.bytes || each.bytes == 1; });
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto& point = points[i];
-    most = std::max(most, double(point.nodes));
-    tests = std::max(tests, double(point.test));
-    if (!point.accepted && i % stride == 0) tried << QPointF(point.test, point.nodes);
-    if (!point.accepted) continue;
-    const double size = double(point.inputBytes) / unit->bytes;
-    if (!best.isEmpty()) best << QPointF(point.test, best.last().y());
-    if (!bytes.isEmpty()) bytes << QPointF(point.test, bytes.last().y());
-    best << QPointF(point.test, point.nodes);
-    bytes << QPointF(point.test, size);
+    m_mostNodes = std::max(m_mostNodes, nodesOf(points[i]));
+    m_mostBytes = std::max(m_mostBytes, bytesOf(points[i]));
+    if (points[i].accepted) m_accepted.push_back(points[i]);
+    if (!points[i].accepted && i % stride == 0) m_rejected.push_back(points[i]);
   }
-  if (!best.isEmpty()) best << QPointF(points.back().test, best.last().y());
-  if (!bytes.isEmpty()) bytes << QPointF(points.back().test, bytes.last().y());
-  m_best->replace(best);
-  m_bytes->replace(bytes);
-  m_bytes->setName(tr("inputs, %1").arg(unit->name));
-  m_size->setTitleText(tr("Inputs, %1").arg(unit->name));
-  m_tried->replace(tried);
-  setRange(*m_tests, tests);
-  setRange(*m_nodes, most);
-  setRange(*m_size, mostBytes / unit->bytes);
-  setSteps(points);
+  m_tested = points.empty() ? 0 : points.back().test;
+  m_current = std::min(m_current, steps() - 1);
+  m_unit = 0;
+  while (m_mostBytes < sizeUnits[m_unit].bytes && m_unit + 1 < std::size(sizeUnits)) ++m_unit;
+  m_size.title = tr("Inputs, %1").arg(sizeUnits[m_unit].name);
+  nameSteps();
+  arrange();
+  update();
 }
 
-void ReductionChart::setSteps(const std::vector<MinifyPoint>& points) {
-  const auto names = frequentOf(points);
-  std::vector<QList<QPointF>> steps(m_steps.size());
-  for (const auto& point : points) {
-    if (!point.accepted || point.reduction.empty()) continue;
-    const auto at = std::size_t(std::ranges::find(names, point.reduction) - names.begin());
-    steps[at < names.size() ? at : told] << QPointF(point.test, point.nodes);
-  }
-  for (std::size_t at = 0; at < m_steps.size(); ++at) {
-    m_steps[at]->setName(at == told ? tr("others") : at < names.size() ? text(names[at]) : QString());
-    m_steps[at]->replace(steps[at]);
-    for (auto* marker : chart()->legend()->markers(m_steps[at])) marker->setVisible(!steps[at].isEmpty());
-  }
+void ReductionChart::nameSteps() {
+  m_names = frequentOf(m_accepted);
+  m_legend.entries = {
+      {.name = tr("nodes"), .color = theme().accent},
+      {.name = tr("inputs, %1").arg(sizeUnits[m_unit].name), .color = theme().warn, .line = Qt::DashLine}};
+  const auto add = [&](const QString& name, const StepMark& mark) {
+    m_legend.entries.push_back({.name = name, .color = theme().kind(mark.color), .mark = &mark.shape});
+  };
+  for (std::size_t at = 0; at < m_names.size(); ++at) add(text(m_names[at]), stepMarks[at]);
+  if (std::ranges::any_of(m_accepted, [&](const auto& point) { return markOf(point) == int(told); }))
+    add(tr("others"), stepMarks[told]);
 }
 
-QStringList ReductionChart::named() const {
-  QStringList names;
-  for (auto* marker : chart()->legend()->markers())
-    if (marker->isVisible()) names << marker->label();
-  return names;
+/// -1 for the graph at the start, which no reduction made.
+int ReductionChart::markOf(const MinifyPoint& point) const {
+  if (point.reduction.empty()) return -1;
+  const auto found = std::ranges::find(m_names, point.reduction);
+  return found == m_names.end() ? int(told) : int(found - m_names.begin());
 }
 
-/// In a low panel the curves come first: numbers at the axes instead of dots, the names of the axes in the legend alone.
+/// In a low panel the curves come first: the names of the axes are in the legend alone, and then the legend goes too.
+void ReductionChart::arrange() {
+  const QFontMetrics metrics(chartFont());
+  const int line = metrics.height(), title = height() >= roomForTitles ? line + 2 : 0;
+  m_legend.arrange(metrics, width() - 2 * chartMargin, std::max(1, height() / 80));
+  const int top = height() >= roomForLegend ? m_legend.height() + 2 * chartMargin : chartMargin + line / 2;
+  const int bottom = height() - chartMargin - line - 4 - title;
+  const int rows = std::clamp((bottom - top) / (2 * line), 1, 7);
+  m_nodes.fit(std::max(m_mostNodes, 10.0), rows, 1);
+  m_size.fit(std::max(m_mostBytes / sizeUnits[m_unit].bytes, 1.0), rows, sizeUnits[m_unit].bytes > 1 ? 0.1 : 1);
+  const int left = chartMargin + title + m_nodes.labelWidth(metrics) + 5;
+  m_tests.fit(std::max(m_tested, 5), 5, 1);
+  const int right = chartMargin + title + std::max(m_size.labelWidth(metrics) + 5, m_tests.labelWidth(metrics) / 2);
+  const int wide = std::max(1, width() - left - right);
+  m_tests.fit(std::max(m_tested, 5), std::clamp(wide / (2 * m_tests.labelWidth(metrics) + 10), 1, 10), 1);
+  m_plot = QRectF(left, top, wide, std::max(1, bottom - top));
+}
+
 void ReductionChart::resizeEvent(QResizeEvent* event) {
-  constexpr int roomForTitles = 200, roomForLegend = 84;
-  for (auto* axis : {m_tests, m_nodes, m_size}) axis->setTitleVisible(height() >= roomForTitles);
-  chart()->legend()->setVisible(height() >= roomForLegend);
-  QChartView::resizeEvent(event);
+  arrange();
+  QWidget::resizeEvent(event);
 }
 
 void ReductionChart::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) applyTheme();
-  QChartView::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::PaletteChange) {
+    nameSteps();
+    arrange();
+  }
+  QWidget::changeEvent(event);
 }
 
-void ReductionChart::applyTheme() {
-  QFont small = interfaceFont();
-  small.setPixelSize(11);
-  chart()->setBackgroundBrush(theme().base);
-  setBackgroundBrush(theme().base);
-  m_best->setPen(QPen(theme().accent, 2));
-  m_bytes->setPen(QPen(theme().warn, 1.5, Qt::DashLine));
-  m_tried->setColor(blend(theme().muted, theme().base, 0.5));
-  m_tried->setBorderColor(Qt::transparent);
-  for (std::size_t at = 0; at < m_steps.size(); ++at) {
-    m_steps[at]->setColor(theme().kind(stepMarks[at].color));
-    m_steps[at]->setBorderColor(theme().base);
+QPointF ReductionChart::place(double test, double value, const PlotAxis& axis) const {
+  return {m_plot.left() + m_plot.width() * test / m_tests.end, m_plot.bottom() - m_plot.height() * value / axis.end};
+}
+
+QPointF ReductionChart::stepAt(int index) const {
+  const auto& step = m_accepted[std::size_t(index)];
+  return place(step.test, step.nodes, m_nodes);
+}
+
+int ReductionChart::stepNear(const QPointF& position) const {
+  int nearest = -1;
+  double least = nearMark;
+  for (int i = 0; i < steps(); ++i) {
+    const QPointF away = stepAt(i) - position;
+    if (const double distance = std::hypot(away.x(), away.y()); distance <= least) {
+      least = distance;
+      nearest = i;
+    }
   }
-  chart()->legend()->setFont(small);
-  chart()->legend()->setLabelColor(theme().muted);
-  for (auto* axis : {m_tests, m_nodes, m_size}) {
-    axis->setLabelsFont(small);
-    axis->setTitleFont(small);
-    axis->setLabelsBrush(theme().muted);
-    axis->setTitleBrush(theme().muted);
-    axis->setLinePen(QPen(theme().border, 1));
-    axis->setGridLinePen(QPen(blend(theme().border, theme().base, 0.6), 1));
+  return nearest;
+}
+
+QString ReductionChart::textOf(const MinifyPoint& best, int test, bool step) const {
+  const QString graph = tr("%1, %2 of inputs after %3")
+                            .arg(plural(best.nodes, "node"), formatBytes(best.inputBytes), plural(test, "test"));
+  return step && !best.reduction.empty() ? text(best.reduction) + ": " + graph : graph;
+}
+
+QString ReductionChart::textAt(const QPointF& position) const {
+  if (const int near = stepNear(position); near >= 0) {
+    const auto& step = m_accepted[std::size_t(near)];
+    return textOf(step, step.test, true);
   }
+  if (!m_plot.contains(position)) return {};
+  const int test = int((position.x() - m_plot.left()) / m_plot.width() * m_tests.end);
+  const auto past = std::ranges::upper_bound(m_accepted, test, {}, &MinifyPoint::test);
+  return past == m_accepted.begin() || test > m_tested ? QString() : textOf(*std::prev(past), test, false);
+}
+
+void ReductionChart::mouseMoveEvent(QMouseEvent* event) {
+  QToolTip::showText(event->globalPosition().toPoint(), textAt(event->position()), this);
+}
+
+void ReductionChart::keyPressEvent(QKeyEvent* event) {
+  const std::map<int, int> targets = {{Qt::Key_Left, m_current < 0 ? steps() - 1 : m_current - 1},
+                                      {Qt::Key_Right, m_current + 1},
+                                      {Qt::Key_Home, 0},
+                                      {Qt::Key_End, steps() - 1}};
+  const auto target = targets.find(event->key());
+  if (target == targets.end() || m_accepted.empty()) return QWidget::keyPressEvent(event);
+  m_current = std::clamp(target->second, 0, steps() - 1);
+  const auto& step = m_accepted[std::size_t(m_current)];
+  setAccessibleDescription(textOf(step, step.test, true));
+  QAccessibleEvent spoken(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&spoken);
+  QToolTip::showText(mapToGlobal(stepAt(m_current).toPoint()), accessibleDescription(), this);
+  update();
+}
+
+void ReductionChart::drawAxes(QPainter& painter) const {
+  const int line = painter.fontMetrics().height();
+  const QColor grid = blend(theme().border, theme().base, 0.6);
+  for (int i = 0; i < m_nodes.ticks(); ++i) {
+    const double y = place(0, m_nodes.tick(i), m_nodes).y();
+    painter.setPen(i == 0 ? theme().border : grid);
+    painter.drawLine(QPointF(m_plot.left(), y), QPointF(m_plot.right(), y));
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(0, y - line / 2.0, m_plot.left() - 5, line), Qt::AlignRight | Qt::AlignVCenter,
+                     m_nodes.label(m_nodes.tick(i)));
+  }
+  for (int i = 0; i < m_size.ticks(); ++i) {
+    const double y = place(0, m_size.tick(i), m_size).y();
+    painter.drawText(QRectF(m_plot.right() + 5, y - line / 2.0, width(), line), Qt::AlignLeft | Qt::AlignVCenter,
+                     m_size.label(m_size.tick(i)));
+  }
+  for (int i = 0; i < m_tests.ticks(); ++i) {
+    const double x = place(m_tests.tick(i), 0, m_nodes).x();
+    painter.setPen(i == 0 ? theme().border : grid);
+    painter.drawLine(QPointF(x, m_plot.top()), QPointF(x, m_plot.bottom()));
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x - 60, m_plot.bottom() + 3, 120, line), Qt::AlignCenter, m_tests.label(m_tests.tick(i)));
+  }
+}
+
+void ReductionChart::drawTitles(QPainter& painter) const {
+  if (height() < roomForTitles) return;
+  const int line = painter.fontMetrics().height();
+  painter.drawText(QRectF(m_plot.left(), height() - chartMargin - line, m_plot.width(), line), Qt::AlignCenter,
+                   m_tests.title);
+  for (const bool right : {false, true}) {
+    painter.save();
+    painter.translate(right ? width() - chartMargin - line / 2.0 : chartMargin + line / 2.0, m_plot.center().y());
+    painter.rotate(right ? 90 : -90);
+    painter.drawText(QRectF(-m_plot.height() / 2, -line / 2.0, m_plot.height(), line), Qt::AlignCenter,
+                     right ? m_size.title : m_nodes.title);
+    painter.restore();
+  }
+}
+
+/// Of the best graph so far, up to the last test.
+void ReductionChart::drawLine(QPainter& painter, double (*value)(const MinifyPoint&), double unit,
+                              const PlotAxis& axis) const {
+  QPolygonF line;
+  for (const auto& point : m_accepted) {
+    const QPointF next = place(point.test, value(point) / unit, axis);
+    if (!line.isEmpty()) line << QPointF(next.x(), line.last().y());
+    line << next;
+  }
+  if (!line.isEmpty()) line << QPointF(place(m_tested, 0, axis).x(), line.last().y());
+  painter.drawPolyline(line);
+}
+
+void ReductionChart::drawMarks(QPainter& painter) const {
+  painter.setPen(theme().base);
+  for (int i = 0; i < steps(); ++i) {
+    const int mark = markOf(m_accepted[std::size_t(i)]);
+    if (mark < 0) continue;
+    const StepMark& shown = stepMarks[std::size_t(mark)];
+    painter.setBrush(theme().kind(shown.color));
+    painter.drawPath(shown.shape.path(stepAt(i), 5));
+  }
+  if (m_current < 0) return;
+  painter.setPen(QPen(theme().accent, 2));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawEllipse(stepAt(m_current), 8, 8);
+}
+
+void ReductionChart::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  painter.setFont(chartFont());
+  drawAxes(painter);
+  drawTitles(painter);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(blend(theme().muted, theme().base, 0.5));
+  for (const auto& point : m_rejected) painter.drawEllipse(place(point.test, point.nodes, m_nodes), 2.5, 2.5);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme().warn, 1.5, Qt::DashLine));
+  drawLine(painter, bytesOf, sizeUnits[m_unit].bytes, m_size);
+  painter.setPen(QPen(theme().accent, 2));
+  drawLine(painter, nodesOf, 1, m_nodes);
+  drawMarks(painter);
+  if (height() >= roomForLegend) m_legend.draw(painter, {chartMargin, chartMargin}, theme().muted, theme().base);
+  if (!hasFocus()) return;
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme().accent, 2));
+  painter.drawRect(rect().adjusted(1, 1, -2, -2));
 }
 
 }  // namespace kerf::ui::inline panels
