@@ -21,7 +21,7 @@ readonly engine_packages=(
   libsqlite3-dev libsqlitecpp-dev libopenblas-dev liblapacke-dev libdnnl-dev llvm-19-dev
   libboost-dev
 )
-readonly studio_packages=(qt6-base-dev libqt6opengl6-dev qt6-svg-dev libgl1 libgl-dev fonts-dejavu-core)
+readonly studio_packages=(qt6-base-dev qt6-svg-dev libgl1 libgl-dev fonts-dejavu-core)
 readonly test_packages=(git libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth)
 readonly clang_packages=(clang-19 libclang-rt-19-dev)
 readonly format_packages=(git clang-format-19)

@@ -9,12 +9,20 @@ usage() {
   echo "usage: $0 BUILD_FOLDER TARGET_FOLDER" >&2
   exit 2
 }
+# copy_licence LIBRARY: what its Debian package says of its authors and its licence
+copy_licence() {
+  file=$(readlink -f "$1")
+  package=$({ dpkg -S "$file" || dpkg -S "${file#/usr}"; } 2>/dev/null | head -1 | cut -d: -f1)
+  [ -f "/usr/share/doc/$package/copyright" ] || { echo "$0: $1 has no copyright file" >&2; return 1; }
+  cp "/usr/share/doc/$package/copyright" "$target/licences/$package.txt"
+}
 [ $# -eq 2 ] || usage
-build=$1
-target=$2
+build=$(realpath "$1")
+target=$(realpath -m "$2")
 [ -x "$build/bin/kerf" ] || { echo "$0: $build/bin/kerf is not there; build it first" >&2; exit 2; }
 
-mkdir -p "$target/lib"
+cd "$(dirname "$0")/.."
+mkdir -p "$target/lib" "$target/licences"
 cp "$build/bin/kerf" "$target/lib/kerf"
 strip "$target/lib/kerf"
 
@@ -25,7 +33,9 @@ ldd "$build/bin/kerf" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | while 
   esac
   cp -L "$path" "$target/lib/$name"
   chmod u+w "$target/lib/$name"
+  copy_licence "$path"
 done
+cp LICENSE NOTICE resources/docs/third-parties.md "$target/licences/"
 
 cat > "$target/kerf" <<'LAUNCHER'
 #!/bin/sh
