@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string_view>
 
 namespace kerf::inline ir {
 
@@ -10,8 +10,8 @@ namespace kerf::inline ir {
 bool startsIdentifier(std::uint32_t code);
 /// Whether a name may have it behind its first character.
 bool continuesIdentifier(std::uint32_t code);
-/// Whether NFKC leaves these characters of a name as they are: Python takes `x̂`, and `e` with an accent behind it for
-/// the one character é.
-bool isNormalForm(const std::vector<std::uint32_t>& codes);
+/// Whether NFKC leaves a name (valid UTF-8) as it is: Python takes `x̂`, reads a full-width `ａ` as `a`, and `e` with an
+/// accent behind it as the one character é.
+bool isNormalForm(std::string_view name);
 
 }  // namespace kerf::inline ir

@@ -95,19 +95,17 @@ bool isPythonIdentifier(std::string_view text) {
   const auto isAscii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (!std::ranges::all_of(text, [&](char c) { return isNameChar(c) || !isAscii(c); })) return false;
   if (std::ranges::all_of(text, isAscii)) return true;
-  std::vector<std::uint32_t> codes;
   for (std::size_t at = 0; at < text.size();) {
     const bool isFirst = at == 0;
     if (isAscii(text[at])) {
-      codes.push_back(static_cast<unsigned char>(text[at++]));
+      ++at;
       continue;
     }
     const CodePoint point = firstCodePoint(text.substr(at));
     if (point.bytes == 0 || !(isFirst ? startsIdentifier(point.value) : continuesIdentifier(point.value))) return false;
-    codes.push_back(point.value);
     at += point.bytes;
   }
-  return isNormalForm(codes);
+  return isNormalForm(text);
 }
 
 bool isReservedPythonName(std::string_view text) { return keywords().contains(text) || builtins().contains(text); }
