@@ -17,12 +17,14 @@ namespace {
 struct PassesOptions {
   PassesRequest request;
   PassCheckChoice check;
-  std::string dumpAfter;
   bool onlyChanged = false;
 
   bool shows(const PassDoc& pass) const { return !onlyChanged || pass.changed; }
-  bool dumps(const PassDoc& pass) const { return dumpAfter == "all" || dumpAfter == pass.name; }
 };
+
+bool dumps(const PassTrace& trace, const PassDoc& pass) {
+  return trace.dumpAfter == "all" || trace.dumpAfter == pass.name;
+}
 
 std::string textAfter(const PassTrace& trace, const PassDoc& pass) {
   const auto found = std::ranges::find(trace.snapshots, pass.hashAfter, &SnapshotDoc::hash);
@@ -48,18 +50,10 @@ Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
 void printTrace(const PassTrace& trace, const PassesOptions& options) {
   fmt::print("{}", passTable(trace.passes, options.onlyChanged ? PassRows::Changed : PassRows::All));
   for (const auto& pass : trace.passes)
-    if (options.dumps(pass) && options.shows(pass))
+    if (dumps(trace, pass) && options.shows(pass))
       fmt::print("\n# after {}{}{}\n{}\n", pass.part.empty() ? "" : pass.part + " ", pass.name,
                  pass.nestedGraph.empty() ? "" : " in " + pass.nestedGraph, textAfter(trace, pass));
   if (!trace.failure.empty()) fmt::print("the later stages are missing: {}\n", trace.failure);
-}
-
-Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
-  if (wanted.empty() || wanted == "all") return {};
-  std::vector<std::string> names;
-  for (const auto& pass : trace.passes) names.push_back(pass.name);
-  if (std::ranges::find(names, wanted) != names.end()) return {};
-  return fail(ErrorCode::BadUsage, "there is no pass \"{}\"; the passes are {}", wanted, fmt::join(names, ", "));
 }
 
 int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failure.empty() ? 0 : 1; }
@@ -90,14 +84,15 @@ Result<int> listPasses(Context& context) {
 Result<int> runPasses(Context& context, PassesOptions options) {
   KERF_CHECK(takeNumericCheck(options.request.passes, options.check));
   if (options.request.graph.text.empty()) {
-    const bool asksMore = !options.dumpAfter.empty() || options.onlyChanged || options.check.asked() ||
+    const bool asksMore = !options.request.dumpAfter.empty() || options.onlyChanged || options.check.asked() ||
                           !options.request.passes.usual();
     if (!asksMore) return listPasses(context);
     return fail(ErrorCode::BadUsage, "what passes do needs a graph: kerf passes GRAPH; alone, kerf passes lists them");
   }
+  const std::string dumpAfter = options.request.dumpAfter;
   options.request = checkRequest(options.request.graph, options.request.passes, options.check);
+  options.request.dumpAfter = dumpAfter;
   KERF_TRY(const auto trace, context.perform(options.request));
-  KERF_CHECK(checkDump(trace, options.dumpAfter));
   if (!context.json) {
     printTrace(trace, options);
     printPassCheck(trace.check);
@@ -105,7 +100,7 @@ Result<int> runPasses(Context& context, PassesOptions options) {
   }
   Json passes = Json::array();
   for (const auto& pass : trace.passes)
-    if (options.shows(pass)) passes.push_back(passJson(trace, pass, options.dumps(pass)));
+    if (options.shows(pass)) passes.push_back(passJson(trace, pass, dumps(trace, pass)));
   Json settings = Json::object();
   for (const auto& option : trace.options)
     settings[option.pass + "." + option.option] = {
@@ -129,7 +124,7 @@ void addPasses(CommandLine& line) {
                "  kerf passes repro.py --check-passes");
   auto options = std::make_shared<PassesOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id; without: list the passes");
-  command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
+  command.add_option("--dump-after", options->request.dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
   addTrainOptions(command, options->request.graph, "The joint graph of the graph and its backward part", "inductor");

@@ -6,6 +6,7 @@
 #include "app/workbench/workbench.h"
 #include "engine/backend/registry/backends.h"
 #include "engine/passes/joint/padding_benchmark.h"
+#include "engine/passes/pass_names.h"
 #include "engine/patterns/user_patterns.h"
 
 namespace kerf::workbench {
@@ -33,6 +34,12 @@ Result<void> addDigests(PassConfig& config) {
   return {};
 }
 
+/// So that a configuration has one text, whichever names it was given in.
+std::vector<std::string> currentNames(std::vector<std::string> passes) {
+  for (std::string& pass : passes) pass = currentPassName(pass);
+  return passes;
+}
+
 }  // namespace
 
 void keepMeasurements(Workbench& bench, const PassConfig& config, const Job& job) {
@@ -44,8 +51,8 @@ void keepMeasurements(Workbench& bench, const PassConfig& config, const Job& job
 }
 
 Result<PassConfig> passConfig(const PassChoice& choice) {
-  PassConfig config{.disabled = choice.disabled};
-  if (!choice.only.empty()) config.only = choice.only;
+  PassConfig config{.disabled = currentNames(choice.disabled)};
+  if (!choice.only.empty()) config.only = currentNames(choice.only);
   for (const std::string& text : choice.settings) {
     KERF_TRY(auto patch, parsePassPatch(text, compilerPasses()));
     config.patches.push_back(std::move(patch));

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/passes/pass_names.h"
+
 namespace kerf::inline passes {
 
 namespace {
@@ -121,6 +123,7 @@ Result<Fault> parseFault(std::string_view text) {
   std::string_view kind = text.substr(equals + 1);
   fault.onPass = subject.starts_with("pass:");
   subject = withoutPrefix(subject, "pass:");
+  if (fault.onPass) subject = currentPassName(subject);
   if (!readSubject(subject, fault)) return badFault(text, "the op or pass name is missing or malformed");
   const std::size_t colon = kind.find(':');
   const std::string_view suffix = colon == std::string_view::npos ? "" : kind.substr(colon + 1);

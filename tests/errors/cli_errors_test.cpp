@@ -26,6 +26,7 @@ TEST_F(CliErrorTest, UnknownCommandsAndOptionsAreBadUsage) {
   expectError({"run", sample, "--dtype", "f8"}, 2, "f8");
   expectError({"run", sample, "--backend", "metal"}, 2, "metal");
   expectError({"passes", sample, "--dump-after", "nonesuch"}, 2, "cse");
+  expectError({"passes", sample, "--dump-after", "pad_m"}, 2, "did you mean pad_mm?");
   expectError({"minify", sample, "--oracle", "command"}, 2, "--check");
   expectError({"minify", sample, "--oracle", "command", "--check", "true", "--plant", "relu=crash"}, 2, "--plant");
   expectError({"compare", sample, "--plant", "relu=sadness"}, 2, "sadness");

@@ -178,6 +178,9 @@ TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {
   EXPECT_EQ(run({"diff", "c1", "c1@pass:cse"}).status, 1);
   EXPECT_THAT(run({"diff", "c1", "c1@pass:cse"}).output, HasSubstr("-    %relu_1"));
   EXPECT_EQ(run({"show", "c1@pass:nonesuch"}).status, 2);
+  EXPECT_EQ(run({"show", "c1@pass:no_op_removal"}).output, run({"show", "c1@pass:remove_noop_ops"}).output)
+      << "an earlier name";
+  EXPECT_THAT(run({"passes", "c1", "--dump-after", "no_op_removal"}).output, HasSubstr("# after remove_noop_ops"));
   EXPECT_EQ(runJson({"passes", "c1", "--only-changed"})["passes"].size(), 1u);
   EXPECT_EQ(runJson({"ls", "runs"})["runs"][0]["kind"], "passes");
   const auto check = runJson({"passes", "c1", "--check-passes"})["check"];

@@ -1,5 +1,7 @@
 // Which passes run, in which order and with which options: by name, and what a wrong name is told.
+#include "engine/passes/fault_plan.h"
 #include "engine/passes/manager/pass_config.h"
+#include "engine/passes/pass_names.h"
 
 #include <algorithm>
 
@@ -116,8 +118,32 @@ TEST(PassConfig, TellsWhatThereIs) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::BadUsage);
     EXPECT_EQ(refused.error().message,
-              fmt::format("there is no pass 'csee'; the passes are {}", fmt::join(allNames, ", ")));
+              fmt::format("there is no pass 'csee'; did you mean cse? The passes are {}", fmt::join(allNames, ", ")));
   }
+}
+
+TEST(PassNames, TakesThoseOfEarlierVersions) {
+  EXPECT_EQ(currentPassName("matmul_padding"), "pad_mm");
+  EXPECT_EQ(currentPassName("pad_mm"), "pad_mm");
+  EXPECT_EQ(currentPassName("csee"), "csee");
+  EXPECT_THAT(chosen({.only = std::vector<std::string>{"view_cleanup", "no_op_removal"}}),
+              ElementsAre("pointless_view", "remove_noop_ops"));
+  const auto fewer = chosen({.disabled = {"uniform_cumsum"}});
+  EXPECT_EQ(fewer.size(), allNames.size() - 1);
+  EXPECT_EQ(std::ranges::count(fewer, "pointless_cumsum_replacement"), 0);
+  const auto patch = parsePassPatch("small_matmul.enabled=true");
+  ASSERT_TRUE(patch.has_value()) << patch.error().text();
+  EXPECT_EQ(patch->pass, "decompose_mm_pass");
+  EXPECT_EQ(parseFault("pass:locality_order=crash")->subject, "reorder_for_locality");
+}
+
+TEST(PassNames, SuggestsNearOnesAndWhatDoesItAmongOtherThings) {
+  EXPECT_THAT(suggestedPasses("pad_m", allNames), ElementsAre("pad_mm"));
+  EXPECT_THAT(suggestedPasses("split_cat", allNames), ElementsAre("split_cat_pass"));
+  EXPECT_THAT(suggestedPasses("pointless_permute_pair", allNames), ElementsAre("pointless_view"));
+  EXPECT_THAT(suggestedPasses("prepare_softmax_pattern", allNames), ElementsAre("online_softmax"));
+  EXPECT_THAT(suggestedPasses("constant", allNames), ElementsAre("constant_folding", "constant_fold_uniform_value"));
+  EXPECT_THAT(suggestedPasses("zzz", allNames), ElementsAre());
 }
 
 TEST(PassConfig, RefusesPatchesThatFitNoOption) {

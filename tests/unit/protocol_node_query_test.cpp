@@ -4,6 +4,7 @@
 
 #include "app/workbench/protocol/node_query.h"
 #include "app/workbench/protocol/query_text.h"
+#include "engine/support/near_names.h"
 
 namespace kerf::workbench {
 namespace {

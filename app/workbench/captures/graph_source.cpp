@@ -12,6 +12,7 @@
 #include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/passes/pass_names.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/support/log.h"
 
@@ -45,7 +46,7 @@ Result<Graph> graphAfterPass(Store& store, const GraphRow& row, const std::strin
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     KERF_TRY(const auto passes, store.passes(run->id));
     for (auto record = passes.rbegin(); record != passes.rend(); ++record) {
-      if (record->pass != pass) continue;
+      if (currentPassName(record->pass) != currentPassName(pass)) continue;
       KERF_TRY(const auto text, store.snapshotText(record->hashAfter));
       return parseGraphText(text);
     }

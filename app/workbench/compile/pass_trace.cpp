@@ -8,6 +8,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graphs/graph_doc.h"
 #include "engine/ir/printer.h"
+#include "engine/passes/pass_names.h"
 #include "engine/passes/plant_faults.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
@@ -114,6 +115,15 @@ Result<PassCheck> checkOf(const PassesRequest& request) {
   return check;
 }
 
+/// Takes the pass whose graph is asked for over into the trace.
+Result<void> takeDump(PassTrace& trace, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const PassDoc& pass : trace.passes) names.push_back(pass.name);
+  trace.dumpAfter = currentPassName(wanted);
+  if (wanted.empty() || wanted == "all" || std::ranges::find(names, trace.dumpAfter) != names.end()) return {};
+  return noSuchPass(wanted, names);
+}
+
 /// All stages of a training compilation; its rows are kept as far as they are of the whole graph.
 Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request, const StagedAddress& address,
                                   const Job& job) {
@@ -124,6 +134,7 @@ Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request
   KERF_TRY(auto trace, traceTraining(source.graph(), *address.stage, config, job));
   KERF_TRY(auto joint, resolveGraph(bench, request.graph, job));
   KERF_TRY(trace.run, storeTrace(bench, joint, trace, job));
+  KERF_CHECK(takeDump(trace, request.dumpAfter));
   return trace;
 }
 
@@ -206,6 +217,7 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
   prependStages(trace, stages);
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));
+  KERF_CHECK(takeDump(trace, request.dumpAfter));
   return trace;
 }
 

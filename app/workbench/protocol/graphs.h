@@ -179,8 +179,9 @@ struct PassTrace {
   std::string run;                     ///< "r5" in the store; empty if it was not stored
   PassCheckDoc check = {};             ///< of checkPasses
   std::string failure = {};            ///< of a training step: what kept it from the stages that are missing
+  std::string dumpAfter = {};          ///< that of the request, by the name that the pass has now
 
-  KERF_FIELDS(config, options, passes, snapshots, run, check, failure)
+  KERF_FIELDS(config, options, passes, snapshots, run, check, failure, dumpAfter)
 };
 /// Runs the compiler's passes in a process of its own and keeps them in the store as a run. A joint graph of a forward
 /// graph (stage "joint" of the address) goes through all stages of a training compilation, unless passes are checked.
@@ -193,8 +194,9 @@ struct PassesRequest {
   std::vector<std::string> checkedStages = {};  ///< "pre_grad": of these alone; empty: of all
   double tolerance = 1e-3;                      ///< of the comparison
   std::vector<std::string> plants = {};         ///< as CompareRequest::plants
+  std::string dumpAfter = {};  ///< pass whose graph is asked for, or "all"; BadUsage for what did not run
 
-  KERF_FIELDS(graph, passes, checkPasses, checkedStages, tolerance, plants)
+  KERF_FIELDS(graph, passes, checkPasses, checkedStages, tolerance, plants, dumpAfter)
 };
 
 /// A pass that there is.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/workbench/protocol/query_text.h"
+#include "engine/support/near_names.h"
 
 namespace kerf::workbench {
 

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 namespace kerf::workbench {
 
@@ -142,19 +141,6 @@ bool globMatches(std::string_view pattern, std::string_view text) {
     }
   }
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
-}
-
-std::size_t editDistance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t corner = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const auto changed = corner + (one[i] == other[j] ? 0 : 1);
-      corner = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
 }
 
 std::optional<double> parseFigure(std::string_view text, double thousand) {

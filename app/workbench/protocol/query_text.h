@@ -26,8 +26,6 @@ std::string lowered(std::string_view text);
 std::vector<std::string> splitAt(std::string_view text, std::string_view separator);
 /// Whether all of `text` is what `pattern` describes; "*" stands for any letters, "?" for one.
 bool globMatches(std::string_view pattern, std::string_view text);
-/// Letters to add, drop or change to make one word of the other.
-std::size_t editDistance(std::string_view one, std::string_view other);
 /// "1.5k", "2M", "16", "4KiB" with what a thousand is.
 std::optional<double> parseFigure(std::string_view text, double thousand);
 

@@ -2,21 +2,21 @@
 #include "engine/passes/manager/pass_config.h"
 
 #include <algorithm>
-#include <ranges>
+#include <set>
+
+#include "engine/passes/pass_names.h"
 
 namespace kerf::inline passes {
 
 namespace {
 
-std::unexpected<Error> noSuchPass(std::string_view name, const std::vector<Pass>& passes) {
-  return fail(ErrorCode::BadUsage, "there is no pass '{}'; the passes are {}", name,
-              fmt::join(passes | std::views::transform(&Pass::name), ", "));
-}
-
+/// By its name, or by one that it had.
 Result<Pass*> passNamed(std::string_view name, std::vector<Pass>& passes) {
-  const auto found = std::ranges::find(passes, name, &Pass::name);
-  if (found == passes.end()) return noSuchPass(name, passes);
-  return &*found;
+  const auto found = std::ranges::find(passes, currentPassName(name), &Pass::name);
+  if (found != passes.end()) return &*found;
+  std::vector<std::string> names;
+  for (const Pass& pass : passes) names.push_back(pass.name);
+  return noSuchPass(name, names);
 }
 
 Error ofPass(Error error, std::string_view pass) {
@@ -68,12 +68,15 @@ std::string PassConfig::text() const {
 Result<std::vector<Pass>> selectPasses(const PassConfig& config, std::vector<Pass> passes) {
   KERF_CHECK(replace(config, passes));
   KERF_CHECK(patch(config, passes));
-  for (const std::string& name : config.disabled) KERF_CHECK(passNamed(name, passes));
+  std::set<std::string> disabled;
+  for (const std::string& name : config.disabled) {
+    KERF_TRY(const Pass* const pass, passNamed(name, passes));
+    disabled.insert(pass->name);
+  }
   if (config.only) {
     KERF_TRY(passes, inOrder(*config.only, passes));
   }
-  std::erase_if(
-      passes, [&](const Pass& pass) { return std::ranges::find(config.disabled, pass.name) != config.disabled.end(); });
+  std::erase_if(passes, [&](const Pass& pass) { return disabled.contains(pass.name); });
   return passes;
 }
 
@@ -86,6 +89,7 @@ Result<PassPatch> parsePassPatch(std::string_view text, std::vector<Pass> passes
   KERF_TRY(const Pass* const pass, passNamed(patch.pass, passes));
   auto value = pass->options.parse(patch.option, text.substr(equals + 1));
   if (!value) return fail(ofPass(value.error(), patch.pass));
+  patch.pass = pass->name;
   patch.value = std::move(*value);
   return patch;
 }
