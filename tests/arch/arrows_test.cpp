@@ -1,94 +1,37 @@
 // Reads the arrow and library tables of resources/docs/architecture.md and fails on any #include they do not allow.
-#include <regex>
-
 #include <gmock/gmock.h>
 
-#include "tests/arch/source_tree.h"
+#include "tests/arch/arrow_table.h"
 
 namespace kerf::arch {
 namespace {
 
-using Table = std::map<std::string, std::vector<std::string>>;
-
-/// Lines of the fenced block ```name in `markdown`.
-std::vector<std::string> block(const std::string& markdown, const std::string& name) {
-  std::vector<std::string> lines;
-  std::istringstream stream(markdown);
-  bool inside = false;
-  for (std::string line; std::getline(stream, line);) {
-    if (line == "```" + name)
-      inside = true;
-    else if (line == "```")
-      inside = false;
-    else if (inside)
-      lines.push_back(line);
-  }
-  return lines;
-}
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-Table arrows(const std::string& markdown) {
-  Table table;
-  for (const auto& line : block(markdown, "arrows")) {
-    const auto at = line.find("->");
-    table[words(line.substr(0, at)).at(0)] = words(line.substr(at + 2));
-  }
-  return table;
-}
-
-bool matches(const std::string& folder, const std::string& pattern) {
-  if (pattern.ends_with("/*")) return folder.starts_with(pattern.substr(0, pattern.size() - 1));
-  return folder == pattern;
-}
-
-struct Include {
-  std::string from;    ///< file, relative to the source tree
-  std::string folder;  ///< its folder, "engine/ir"
-  std::string header;
-  bool quoted;
-};
-
-std::vector<Include> includesOf(const std::string& text, const std::string& file) {
-  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
-  std::vector<Include> found;
-  for (const std::string& line : linesOf(text)) {
-    std::smatch match;
-    if (line.find("include") == std::string::npos || !std::regex_search(line, match, pattern)) continue;
-    found.push_back({file, folderOf(file), match[2], match[1] == "\""});
-  }
-  return found;
-}
-
-std::vector<Include> allIncludes() {
-  std::vector<Include> all;
-  for (const auto& file : sourceFiles())
-    for (auto& include : includesOf(file.text, file.path)) all.push_back(std::move(include));
-  return all;
-}
-
-/// The row that speaks of a file: its own folder's where there is one, else that of the folder above.
-std::string rowOf(const Table& table, const std::string& path) {
-  auto folder = fs::path(path).parent_path().generic_string();
-  while (!table.contains(folder) && folder != folderOf(path)) folder = fs::path(folder).parent_path().generic_string();
-  return folder;
+bool allows(const Table& table, const std::string& from, const std::string& to) {
+  const auto row = table.find(from);
+  return row != table.end() && std::ranges::any_of(row->second, [&](const auto& arrow) { return matches(to, arrow); });
 }
 
 std::vector<std::string> strayArrows(const Table& table, const std::vector<Include>& includes) {
   std::vector<std::string> stray;
   for (const auto& include : includes) {
-    if (!include.quoted || include.header.find('/') == std::string::npos) continue;
-    const auto from = rowOf(table, include.from), to = rowOf(table, include.header);
-    if (to == from || to.find('/') == std::string::npos) continue;
-    const auto row = table.find(from);
-    const bool allowed = row != table.end() &&
-                         std::ranges::any_of(row->second, [&](const auto& pattern) { return matches(to, pattern); });
-    if (!allowed) stray.push_back(include.from + " includes " + include.header);
+    const auto from = leafOf(include.from), to = leafOf(include.header);
+    if (include.quoted && isOurs(to) && to != from && !allows(table, from, to))
+      stray.push_back(include.from + " includes " + include.header);
   }
   return stray;
+}
+
+/// Arrows that no include uses.
+std::vector<std::string> idleArrows(const Table& table, const std::vector<Include>& includes) {
+  std::map<std::string, std::set<std::string>> used;
+  for (const auto& include : includes)
+    if (include.quoted) used[leafOf(include.from)].insert(leafOf(include.header));
+  std::vector<std::string> idle;
+  for (const auto& [from, row] : table)
+    for (const auto& arrow : row)
+      if (std::ranges::none_of(used[from], [&](const auto& to) { return to != from && matches(to, arrow); }))
+        idle.push_back(from + " -> " + arrow);
+  return idle;
 }
 
 bool namesLibrary(const std::string& header, const std::string& pattern) {
@@ -114,8 +57,6 @@ std::vector<std::string> strayLibraries(const std::string& markdown, const std::
   return stray;
 }
 
-std::string architecture() { return readFile(fs::path(KERF_SOURCE_DIR) / "resources/docs/architecture.md"); }
-
 TEST(Arrows, EveryIncludeFollowsTheTable) {
   const auto includes = allIncludes();
   ASSERT_GT(includes.size(), 100u);
@@ -126,11 +67,16 @@ TEST(Arrows, LibrariesStayBehindTheirFolder) {
   EXPECT_THAT(strayLibraries(architecture(), allIncludes()), ::testing::IsEmpty());
 }
 
-TEST(Arrows, EveryFolderHasARow) {
+TEST(Arrows, EveryFolderHasARowOfItsOwn) {
   const auto table = arrows(architecture());
-  std::set<std::string> folders;
-  for (const auto& include : allIncludes()) folders.insert(include.folder);
-  for (const auto& folder : folders) EXPECT_TRUE(table.contains(folder)) << folder << " is missing from the table";
+  std::set<std::string> folders, rows;
+  for (const auto& file : sourceFiles()) folders.insert(leafOf(file.path));
+  for (const auto& [folder, row] : table) rows.insert(folder);
+  EXPECT_THAT(rows, ::testing::ElementsAreArray(folders)) << "a folder has no row, or a row no folder";
+}
+
+TEST(Arrows, EveryArrowIsUsed) {
+  EXPECT_THAT(idleArrows(arrows(architecture()), allIncludes()), ::testing::IsEmpty());
 }
 
 TEST(Arrows, AStrayIncludeIsSeen) {
@@ -146,14 +92,20 @@ TEST(Arrows, AStrayIncludeIsSeen) {
   EXPECT_THAT(strayLibraries(architecture(), qt), ::testing::ElementsAre("engine/ir/graph.cpp includes <QWidget>"));
 }
 
+TEST(Arrows, AnIdleArrowIsSeen) {
+  const Table table = {{"engine/ir", {"engine/tensor", "engine/support"}}, {"engine/lower", {"engine/*"}}};
+  auto includes = includesOf("#include \"engine/tensor/tensor.h\"\n", "engine/ir/graph.cpp");
+  EXPECT_THAT(idleArrows(table, includes), ::testing::ElementsAre("engine/ir -> engine/support", "engine/lower -> engine/*"));
+}
+
 /// A window that outlives every graph links nothing that could run or read one; the log and where recordings are is all
 /// that it has of the engine.
 TEST(Arrows, TheWindowSeesOnlyTheProtocol) {
   std::set<std::string> seen;
   for (const auto& include : allIncludes())
     if (include.quoted && (include.from.starts_with("ui/") || include.from.starts_with("app/studio/")))
-      seen.insert(rowOf(arrows(architecture()), include.header));
-  std::erase_if(seen, [](const auto& folder) { return folder.starts_with("ui/"); });
+      seen.insert(leafOf(include.header));
+  std::erase_if(seen, [](const auto& folder) { return folder.starts_with("ui/") || !isOurs(folder); });
   EXPECT_THAT(seen, ::testing::UnorderedElementsAre("app/workbench/protocol", "engine/support"));
 }
 
