@@ -8,11 +8,11 @@
 
 #include "engine/autograd/decompose.h"
 #include "engine/capture/common/capture.h"
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "tests/support/recordings.h"
 

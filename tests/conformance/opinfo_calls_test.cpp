@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/ops/core/recorded_calls.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/support/recordings.h"
 
 namespace kerf {

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <map>
 
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_tracer.h"
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
 #include "engine/support/recordings.h"
 
 namespace kerf {

@@ -1,8 +1,8 @@
 // Gradients and jvps on PyTorch's recorded op calls against differences.
 #include <gtest/gtest.h>
 
-#include "engine/ops/core/difference_check.h"
-#include "engine/ops/core/recorded_gradients.h"
+#include "engine/conformance/difference_check.h"
+#include "engine/conformance/recorded_gradients.h"
 #include "engine/support/recordings.h"
 
 namespace kerf {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <map>
 
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/ops/core/op_tracer.h"
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
 #include "engine/pipeline/compile_fx.h"
 #include "engine/support/recordings.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <random>
 
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/support/recordings.h"
 #include "engine/support/sanitizers.h"
 #include "tests/support/symbolic_values.h"

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <map>
 
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "tests/support/device_on_host.h"
 #include "tests/support/graph_fixture.h"
 #include "tests/support/recordings.h"

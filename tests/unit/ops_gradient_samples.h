@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "engine/ops/core/difference_check.h"
+#include "engine/conformance/difference_check.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 #include "ops_testing.h"

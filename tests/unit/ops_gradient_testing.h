@@ -4,9 +4,9 @@
 #include <functional>
 #include <random>
 
+#include "engine/conformance/difference_point.h"
+#include "engine/conformance/step_recorder.h"
 #include "engine/ops/core/composite.h"
-#include "engine/ops/core/difference_point.h"
-#include "engine/ops/core/step_recorder.h"
 #include "ops_testing.h"
 
 namespace kerf::testing {

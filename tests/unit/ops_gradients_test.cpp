@@ -1,9 +1,9 @@
 // What all gradients have in common, and that the check of them by differences finds what is wrong; flops; sharding.
 #include <cmath>
 
+#include "engine/conformance/step_recorder.h"
 #include "engine/ops/core/cost.h"
 #include "engine/ops/core/gradient.h"
-#include "engine/ops/core/step_recorder.h"
 #include "ops_gradient_samples.h"
 
 namespace kerf {

@@ -1,5 +1,5 @@
 // Names of torch.linalg that are programs where they are traced and kernels where they run: both give the same.
-#include "engine/ops/core/difference_point.h"
+#include "engine/conformance/difference_point.h"
 #include "ops_testing.h"
 
 namespace kerf {

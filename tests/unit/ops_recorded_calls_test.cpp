@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/ops/core/recorded_calls.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/tensor/safetensors.h"
 #include "tests/unit/ops_testing.h"
 

@@ -1,8 +1,8 @@
 // Recorded answers of PyTorch replayed through Kerf: same() cases, and calls of ops.
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
-#include "engine/ops/core/recorded_calls.h"
-#include "engine/ops/core/recorded_gradients.h"
+#include "engine/conformance/recorded_calls.h"
+#include "engine/conformance/recorded_gradients.h"
 #include "engine/process/in_child.h"
 
 namespace kerf::workbench {

@@ -4,7 +4,7 @@
 
 #include "engine/ops/core/op_call.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 /// Results that are kept for the backward op and through which nothing flows (statistics, workspaces, noise).
 bool isSavedResult(const OpInfo& op, std::size_t result);
@@ -19,4 +19,4 @@ bool writesPlaceTwice(const BoundArguments& call);
 /// Whether an embedding reads the row for padding, which takes no gradient although it is read.
 bool readsPadding(const BoundArguments& call);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

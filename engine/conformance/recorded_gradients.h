@@ -8,7 +8,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 struct OverloadGradients {
   std::string op;
@@ -40,4 +40,4 @@ struct GradientConformanceReport {
 /// computes complex numbers, and in its own dtypes for the form of its gradients (checkForms).
 Result<GradientConformanceReport> checkRecordedGradients(const std::filesystem::path& path);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,4 +1,4 @@
-#include "engine/ops/core/recorded_call.h"
+#include "engine/conformance/recorded_call.h"
 
 #include <charconv>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "engine/tensor/copy.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 using Json = nlohmann::json;
@@ -140,4 +140,4 @@ Result<RecordedCall> readRecordedCall(std::string_view line, const SafetensorsFi
   return call;
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -8,7 +8,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 struct OverloadConformance {
   std::string op;  ///< "aten.add.Tensor"
@@ -36,4 +36,4 @@ Result<OpConformanceReport> checkRecordedCalls(const std::filesystem::path& path
 /// The .jsonl file itself, or the first one in the folder; NotFound if there is none.
 Result<std::filesystem::path> recordedCallsFile(const std::filesystem::path& path);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,15 +1,15 @@
-#include "engine/ops/core/difference_point.h"
+#include "engine/conformance/difference_point.h"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
 
-#include "engine/ops/core/saved_results.h"
+#include "engine/conformance/saved_results.h"
 #include "engine/ops/random/state.h"
 #include "engine/tensor/copy.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 constexpr double nudge = 0.01;
@@ -192,4 +192,4 @@ Tensor movedAlong(const Tensor& tensor, const Tensor& direction, double factor) 
   return result;
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,8 +1,8 @@
-#include "engine/ops/core/step_recorder.h"
+#include "engine/conformance/step_recorder.h"
 
 #include <algorithm>
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 bool mayFlow(const Value& value) {
@@ -163,4 +163,4 @@ Result<TracedTensors> StepRecorder::pushForward(const TracedTensors& tangents) c
   return flows;
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,10 +1,10 @@
-#include "engine/ops/core/saved_results.h"
+#include "engine/conformance/saved_results.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 struct SavedResults {
@@ -92,4 +92,4 @@ bool writesPlaceTwice(const BoundArguments& call) {
   return false;
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

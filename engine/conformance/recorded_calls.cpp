@@ -1,4 +1,4 @@
-#include "engine/ops/core/recorded_calls.h"
+#include "engine/conformance/recorded_calls.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
+#include "engine/conformance/recorded_call.h"
 #include "engine/ops/core/op_registry.h"
-#include "engine/ops/core/recorded_call.h"
 #include "engine/ops/core/strides.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 constexpr std::size_t keptFailures = 5;
@@ -283,4 +283,4 @@ Result<OpConformanceReport> checkRecordedCalls(const std::filesystem::path& path
   return report;
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -9,7 +9,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/gradient.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 /// Tensors by Tensor::traced.
 using TracedTensors = std::map<int, Tensor>;
@@ -53,4 +53,4 @@ class StepRecorder : public OpCaller {
 /// The row whose gradient column an op uses: its own, or that of the op it is a form of; null where neither has one.
 const OpInfo* differentiatedRow(const OpInfo& op);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -8,7 +8,7 @@
 #include "engine/ir/op_caller.h"
 #include "engine/tensor/safetensors.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 struct RecordedCall {
   std::int64_t id = 0;
@@ -24,4 +24,4 @@ struct RecordedCall {
 /// BadInput when the line is no such record.
 Result<RecordedCall> readRecordedCall(std::string_view line, const SafetensorsFile& tensors);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,14 +1,14 @@
-#include "engine/ops/core/recorded_gradients.h"
+#include "engine/conformance/recorded_gradients.h"
 
 #include <algorithm>
 #include <fstream>
 
-#include "engine/ops/core/difference_check.h"
+#include "engine/conformance/difference_check.h"
+#include "engine/conformance/recorded_call.h"
+#include "engine/conformance/recorded_calls.h"
 #include "engine/ops/core/op_row.h"
-#include "engine/ops/core/recorded_call.h"
-#include "engine/ops/core/recorded_calls.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 using Outcome = DifferenceCheck::Outcome;
@@ -94,4 +94,4 @@ Result<GradientConformanceReport> checkRecordedGradients(const std::filesystem::
   return replay.report();
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,9 +1,9 @@
 // Gradient and jvp columns of an op against central differences of its kernel.
 #pragma once
 
-#include "engine/ops/core/difference_point.h"
+#include "engine/conformance/difference_point.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 struct DifferenceCheck {
   enum class Outcome {
@@ -34,4 +34,4 @@ DifferenceCheck checkByDifferences(const BoundArguments& call, NumberField field
 /// Outcome Differs says what does not.
 DifferenceCheck checkForms(const BoundArguments& call);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

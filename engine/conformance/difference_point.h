@@ -7,7 +7,7 @@
 
 #include "engine/ops/core/composite.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 
 /// What floating-point arguments become.
 enum class NumberField { Real, Complex };
@@ -63,4 +63,4 @@ std::vector<double> numbersOf(const std::vector<Tensor>& tensors);
 /// tensor + factor · direction
 Tensor movedAlong(const Tensor& tensor, const Tensor& direction, double factor);
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance

@@ -1,14 +1,14 @@
-#include "engine/ops/core/difference_check.h"
+#include "engine/conformance/difference_check.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
-#include "engine/ops/core/saved_results.h"
-#include "engine/ops/core/step_recorder.h"
+#include "engine/conformance/saved_results.h"
+#include "engine/conformance/step_recorder.h"
 
-namespace kerf::inline ops {
+namespace kerf::inline conformance {
 namespace {
 
 using Outcome = DifferenceCheck::Outcome;
@@ -282,4 +282,4 @@ DifferenceCheck checkForms(const BoundArguments& call) {
   return {Outcome::Agrees, {}};
 }
 
-}  // namespace kerf::inline ops
+}  // namespace kerf::inline conformance
