@@ -6,8 +6,8 @@
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/reduction_engine.h"
 #include "engine/ops/pointwise/engine.h"
-#include "engine/ops/reduce/engine.h"
 
 namespace kerf::inline lower {
 namespace {

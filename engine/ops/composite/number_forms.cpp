@@ -4,7 +4,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "engine/ops/core/autocast.h"
+#include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/result_device.h"
-#include "engine/ops/higher_order/higher_order.h"
-#include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -141,7 +140,8 @@ class ReferenceOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const OpInfo* op = findOp(target);
-    if (!op && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    if (!op && callsWithoutRow().isPython(target.text))
+      return callsWithoutRow().python(target.text, args, kwargs, *this);
     if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target.text);
     if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
@@ -151,7 +151,7 @@ class ReferenceOps : public OpCaller {
   }
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override {
-    return callHigherOrderOp(target.text, args, kwargs, subgraphs, *this, false);
+    return callsWithoutRow().higherOrder(target.text, args, kwargs, subgraphs, *this, false);
   }
 };
 

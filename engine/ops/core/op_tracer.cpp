@@ -4,10 +4,10 @@
 
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
+#include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/symbolic_checks.h"
-#include "engine/ops/python/python_level.h"
-#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -192,12 +192,12 @@ Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, cons
     if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
   const OpInfo* op = findOp(target);
   if (!op) {
-    if (runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    if (callsWithoutRow().isPython(target.text)) return callsWithoutRow().python(target.text, args, kwargs, *this);
     return fail(ErrorCode::UnsupportedOp, "no op {} to trace", target.text);
   }
   if (op->id == "operator.getitem"_op && !args.empty()) {
     if (args[0].isList()) return referenceOps().call(op->id, args, kwargs);
-    return callPythonLevel("operator.getitem", args, kwargs, *this);
+    return callsWithoutRow().python("operator.getitem", args, kwargs, *this);
   }
   if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
   const Replacement by = m_decomposes(*op);

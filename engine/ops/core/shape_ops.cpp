@@ -1,10 +1,9 @@
 // The shape reading of the op table.
 
 #include "engine/ops/core/autocast.h"
+#include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/higher_order/higher_order.h"
-#include "engine/ops/python/python_level.h"
-#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -17,14 +16,15 @@ class ShapeOps : public OpCaller {
     if (env != nullptr && !env->symbols().empty() && holdsSymbolic(args))
       if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
     const OpInfo* op = findOp(target);
-    if (!op && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    if (!op && callsWithoutRow().isPython(target.text))
+      return callsWithoutRow().python(target.text, args, kwargs, *this);
     if (op != nullptr)
       if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     return inferShapes(target, args, kwargs);
   }
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override {
-    return callHigherOrderOp(target.text, args, kwargs, subgraphs, *this, true);
+    return callsWithoutRow().higherOrder(target.text, args, kwargs, subgraphs, *this, true);
   }
 };
 

@@ -1,8 +1,8 @@
 // The functions of torch.fft: sizes, normalization and defaults on top of ATen's three transforms.
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/complex_values.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "engine/mathlib/fft.h"
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/complex_values.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline ops {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -3,7 +3,7 @@
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/index_groups.h"
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 #include "engine/tensor/strided_loop.h"

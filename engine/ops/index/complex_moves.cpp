@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "engine/ops/core/complex_rows.h"
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/complex_values.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -1,6 +1,6 @@
 #include "engine/ops/index/element_writes.h"
 
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -3,7 +3,7 @@
 
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/index_groups.h"
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/dispatch.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/tensor/dispatch.h"
 
 namespace kerf::inline ops {

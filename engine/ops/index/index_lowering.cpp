@@ -4,8 +4,8 @@
 //   after:  for i0 < 16: for i1 < 64: embedding[64*i0 + i1] = weight[64*indices[i0] + i1]
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
 #include "engine/ops/index/writing.h"
+#include "engine/ops/kernels/indexing.h"
 
 namespace kerf::inline ops {
 namespace {

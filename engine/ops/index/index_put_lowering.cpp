@@ -12,8 +12,8 @@
 
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
 #include "engine/ops/index/writing.h"
+#include "engine/ops/kernels/indexing.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -1,7 +1,7 @@
 // Writing along one dimension by an index for each element: scatter, scatter_add, scatter_reduce.
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/index/element_writes.h"
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 #include "engine/tensor/strided_loop.h"
 
 namespace kerf::inline ops {

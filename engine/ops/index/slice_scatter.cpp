@@ -4,7 +4,7 @@
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/views.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 

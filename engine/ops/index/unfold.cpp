@@ -1,6 +1,6 @@
 // im2col and col2im: sliding windows of an image as columns, and columns summed back into an image.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 

@@ -1,8 +1,8 @@
 // addr and addbmm: products whose order of rounding shows in 16-bit types.
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/complex_values.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

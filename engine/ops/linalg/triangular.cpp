@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/data_sizes.h"
 #include "engine/ops/linalg/support.h"
-#include "engine/ops/reduce/data_sizes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -1,6 +1,6 @@
 // Adaptive pooling: windows that divide the input evenly among the wanted output sizes; average and maximum, backward.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

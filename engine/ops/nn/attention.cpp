@@ -1,9 +1,9 @@
 // Scaled dot product attention in the fused forms that captures contain, through batched matrix products; softmax sums
 // in double.
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/lines.h"
 #include "engine/ops/nn/attention_scores.h"
 #include "engine/ops/nn/row_math.h"
 #include "engine/symbolic/shape_env.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline ops {

@@ -2,12 +2,12 @@
 #include <array>
 #include <bit>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/indexing.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/loss_reduction.h"
-#include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
 namespace {

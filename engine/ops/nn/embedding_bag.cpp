@@ -1,13 +1,13 @@
 // embedding_bag: sums, means or maxima of a weight's rows per bag; and embedding_renorm_.
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/embedding_bag.h"
-#include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

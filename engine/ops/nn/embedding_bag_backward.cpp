@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/embedding_bag.h"
-#include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
 namespace {

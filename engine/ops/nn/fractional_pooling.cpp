@@ -1,7 +1,7 @@
 // Fractional max pooling (windows placed by random samples that are arguments) and max unpooling.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/indexing.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/composite.h"
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -1,8 +1,8 @@
 // Fused optimizer steps over lists of tensors: Adam, AdamW, SGD and Adagrad, in double, rounded once per state.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

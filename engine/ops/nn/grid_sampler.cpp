@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/grid_taps.h"
-#include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
 namespace {

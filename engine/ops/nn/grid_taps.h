@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 

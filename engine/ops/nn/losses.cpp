@@ -1,11 +1,11 @@
 // Losses of pairs of elements and their backwards. `reduction`: 0 none, 1 mean, 2 sum.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/loss_reduction.h"
-#include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -1,11 +1,11 @@
 // Layer, group and batch normalisation, forward and backward, computed in double.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/planes.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/planes.h"
+#include "engine/ops/kernels/reduction_engine.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

@@ -1,8 +1,8 @@
 // prepare_softmax_online(a, dim): maximum and sum of exp(a - maximum), dimensions kept.
 #include <cmath>
 
-#include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/lines.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/nn/pooling.h"
 #include "engine/tensor/copy.h"
 

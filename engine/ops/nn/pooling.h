@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 

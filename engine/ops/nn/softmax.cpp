@@ -4,9 +4,9 @@
 
 #include "engine/mathlib/vector_math.h"
 #include "engine/ops/core/empty_output.h"
-#include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/lines.h"
 #include "engine/ops/nn/row_math.h"
 
 namespace kerf::inline ops {

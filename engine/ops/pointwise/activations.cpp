@@ -1,6 +1,6 @@
 // Activation functions and their element-wise backwards.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/vector.h"
 
 namespace kerf::inline ops {

@@ -1,7 +1,7 @@
 // Two-operand element-wise arithmetic.
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/ops/pointwise/vector.h"
 

@@ -1,6 +1,6 @@
 // Comparisons and logical ops: computed in the promoted type, bool results.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/engine.h"
 
 namespace kerf::inline ops {

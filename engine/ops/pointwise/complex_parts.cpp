@@ -1,10 +1,10 @@
 // Ops about complex numbers: their parts, conjugates, and making them from real tensors.
 #include <cmath>
 
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/views.h"
+#include "engine/ops/kernels/complex_values.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

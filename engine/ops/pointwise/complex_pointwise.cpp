@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "engine/ops/core/complex_rows.h"
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/complex_values.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline ops {

@@ -4,7 +4,7 @@
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/symbolic/shape_env.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"

@@ -3,8 +3,8 @@
 
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/division.h"
-#include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/engine.h"
 
 namespace kerf::inline ops {

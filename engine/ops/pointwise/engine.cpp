@@ -6,7 +6,7 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/chunk_convert.h"
+#include "engine/ops/kernels/chunk_convert.h"
 #include "engine/tensor/strided_loop.h"
 
 namespace kerf::inline ops {

@@ -1,12 +1,12 @@
 // Element-wise ops whose elements are doubles: logit, polygamma, frexp, glu and backwards of activations.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/index/views.h"
-#include "engine/ops/nn/planes.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/tensor/copy.h"
 

@@ -1,7 +1,7 @@
 // Element-wise ops of three and four operands: where, clamp, lerp, addcmul, fma, masked_fill.
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/engine.h"
 
 namespace kerf::inline ops {

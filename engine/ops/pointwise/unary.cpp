@@ -1,6 +1,6 @@
 // One-operand element-wise ops: one functor and one table line each.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/ops/pointwise/vector.h"
 

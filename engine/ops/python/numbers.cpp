@@ -3,9 +3,9 @@
 
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/core/symbolic_numbers.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/python/python_level.h"
-#include "engine/ops/python/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {

@@ -5,7 +5,7 @@
 
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "engine/mathlib/gemm.h"
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

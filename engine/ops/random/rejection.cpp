@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/doubles.h"
 #include "engine/ops/random/draws.h"
 #include "engine/tensor/copy.h"
 

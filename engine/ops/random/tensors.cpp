@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/core/complex_values.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/complex_values.h"
 #include "engine/ops/random/draws.h"
 #include "engine/tensor/copy.h"
 

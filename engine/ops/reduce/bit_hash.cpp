@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

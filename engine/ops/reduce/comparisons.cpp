@@ -1,9 +1,9 @@
 // Whole-tensor comparisons: equal, allclose.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/kernels/doubles.h"
 
 namespace kerf::inline ops {
 namespace {

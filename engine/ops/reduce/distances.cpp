@@ -1,8 +1,8 @@
 // Pairwise p-norm distances between rows of two matrices (cdist) or of one (pdist), and their gradients.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/kernels/doubles.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -1,7 +1,7 @@
 // Maxima and minima, with and without their positions.
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 namespace {

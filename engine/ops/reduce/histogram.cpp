@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

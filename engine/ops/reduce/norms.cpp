@@ -1,11 +1,11 @@
 // Norms, and logarithms of sums of exponentials.
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/reduce/reduction_arguments.h"
 
 namespace kerf::inline ops {

@@ -1,7 +1,7 @@
 // torch._prims reductions: explicit dimensions, no keepdim.
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 namespace {

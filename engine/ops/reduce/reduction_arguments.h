@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 

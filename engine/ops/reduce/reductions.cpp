@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "engine/mathlib/exact_sums.h"
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/reduce/reduction_arguments.h"
 
 namespace kerf::inline ops {

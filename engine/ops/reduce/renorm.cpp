@@ -1,10 +1,10 @@
 // renorm: slices along a dimension shrink to a largest norm.
 #include <cmath>
 
-#include "engine/ops/core/complex_values.h"
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/complex_values.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

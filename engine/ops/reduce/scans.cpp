@@ -1,10 +1,10 @@
 // Running sums, products and extrema along one dimension.
 #include <cmath>
 
-#include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/lines.h"
 
 namespace kerf::inline ops {
 namespace {

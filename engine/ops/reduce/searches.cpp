@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 namespace {

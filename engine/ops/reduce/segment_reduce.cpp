@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/indexing.h"
+#include "engine/ops/kernels/planes.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/index/indexing.h"
-#include "engine/ops/nn/planes.h"
-#include "engine/ops/pointwise/element_math.h"
-#include "engine/ops/reduce/data_sizes.h"
+#include "engine/ops/kernels/data_sizes.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/indexing.h"
+#include "engine/ops/kernels/planes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/kernels/element_math.h"
+#include "engine/ops/kernels/lines.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {

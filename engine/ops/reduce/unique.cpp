@@ -3,10 +3,10 @@
 #include <numeric>
 #include <span>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/pointwise/element_math.h"
-#include "engine/ops/reduce/data_sizes.h"
+#include "engine/ops/kernels/data_sizes.h"
+#include "engine/ops/kernels/doubles.h"
+#include "engine/ops/kernels/element_math.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/mathlib/sums.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/pointwise/chunk_convert.h"
+#include "engine/ops/kernels/chunk_convert.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/simd.h"
 #include "engine/tensor/strided_loop.h"

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/kernels/doubles.h"
 
 namespace kerf::inline ops {
 

@@ -1,4 +1,4 @@
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"

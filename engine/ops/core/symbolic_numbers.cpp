@@ -1,4 +1,4 @@
-#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/ops/core/symbolic_numbers.h"
 
 #include <algorithm>
 

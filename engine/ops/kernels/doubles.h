@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/ops/core/strides.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/pointwise/chunk_convert.h"
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/chunk_convert.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 

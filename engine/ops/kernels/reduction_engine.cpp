@@ -1,4 +1,4 @@
-#include "engine/ops/reduce/engine.h"
+#include "engine/ops/kernels/reduction_engine.h"
 
 namespace kerf::inline ops {
 

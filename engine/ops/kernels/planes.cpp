@@ -1,6 +1,6 @@
-#include "engine/ops/nn/planes.h"
+#include "engine/ops/kernels/planes.h"
 
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/kernels/indexing.h"
 
 namespace kerf::inline ops {
 

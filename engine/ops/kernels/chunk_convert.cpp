@@ -1,4 +1,4 @@
-#include "engine/ops/pointwise/chunk_convert.h"
+#include "engine/ops/kernels/chunk_convert.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/ops/core/complex_values.h"
+#include "engine/ops/kernels/complex_values.h"
 
 #include "engine/ops/core/strides.h"
 #include "engine/tensor/copy.h"
