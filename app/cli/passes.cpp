@@ -61,10 +61,10 @@ int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failur
 /// Without a graph: what there is.
 Result<int> listPasses(Context& context) {
   KERF_TRY(const auto entries, context.perform(PassListRequest()));
-  TextTable table({"stage", "pass", "default", "what it does"});
+  TextTable table({"stage", "pass", "default", "what it does", "why it runs here"});
   Json passes = Json::array();
   for (const PassEntry& pass : entries) {
-    table.add({pass.stage, pass.name, pass.usual, pass.description});
+    table.add({pass.stage, pass.name, pass.usual, pass.description, pass.place});
     Json options = Json::object();
     for (const PassOptionDoc& option : pass.options)
       options[option.option] = {{"value", option.value}, {"type", option.type}, {"description", option.description}};
@@ -72,6 +72,7 @@ Result<int> listPasses(Context& context) {
                       {"stage", pass.stage},
                       {"default", pass.usual},
                       {"description", pass.description},
+                      {"place", pass.place},
                       {"options", std::move(options)}});
   }
   if (context.json)

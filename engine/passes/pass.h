@@ -43,6 +43,7 @@ struct Pass {
   PassOptions options = {};
   /// Edits one graph in place. Whether it changed anything is seen by the module's revision.
   std::function<Result<void>(GraphModule&, const PassContext&)> run = {};
+  std::string place = {};  ///< why it runs where it does; the tables that order passes say so
 };
 
 }  // namespace kerf::inline passes

@@ -13,16 +13,18 @@ namespace kerf::inline pipeline {
 
 namespace {
 
-/// A pass that matches patterns, and the pass of the table that it runs before.
+/// A pass that matches patterns, the pass of the table that it runs before, and why.
 struct MatchingPass {
   Pass (*make)();
-  std::string_view before;
+  std::string_view before, place;
 };
-constexpr MatchingPass matchingPasses[] = {{userPatternsPass, "pointless_view"},
-                                           {randpermIndexPass, "pointless_view"},
-                                           {fuseAttentionPass, "pointless_view"},
-                                           {recompositionPass, "pointless_view"},
-                                           {addmmActivationPass, "reuse_partial"}};
+constexpr MatchingPass matchingPasses[] = {
+    {userPatternsPass, "pointless_view", "before Kerf's own patterns, which might take what yours look for"},
+    {randpermIndexPass, "pointless_view", "before pointless_view: the pattern has the slice of a permutation"},
+    {fuseAttentionPass, "pointless_view",
+     "before passes on views, conversions, scores and products, which take it apart"},
+    {recompositionPass, "pointless_view", "after fuse_attention, which looks for the parts of a softmax"},
+    {addmmActivationPass, "reuse_partial", "after addmm_fusion, which writes the addmm that it looks for"}};
 
 struct HookPoint {
   PassStage stage;
@@ -44,8 +46,11 @@ Pass hookPass(PassStage stage, GraphHook hook) {
 
 std::vector<Pass> compilerPasses() {
   std::vector<Pass> passes = defaultPasses();
-  for (const auto& [make, before] : matchingPasses)
-    passes.insert(std::ranges::find(passes, before, &Pass::name), make());
+  for (const auto& [make, before, place] : matchingPasses) {
+    Pass pass = make();
+    pass.place = place;
+    passes.insert(std::ranges::find(passes, before, &Pass::name), std::move(pass));
+  }
   return passes;
 }
 

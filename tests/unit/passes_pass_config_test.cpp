@@ -77,6 +77,7 @@ Pass named(const std::vector<Pass>& passes, std::string_view name) {
 TEST(DefaultPasses, HaveStableNamesInOrder) {
   for (const Pass& pass : defaultPasses()) {
     EXPECT_FALSE(pass.description.empty()) << pass.name;
+    EXPECT_FALSE(pass.place.empty()) << pass.name << ": say why it runs there";
     EXPECT_TRUE(pass.run) << pass.name;
     for (const PassOption& option : pass.options.all()) EXPECT_FALSE(option.description.empty()) << option.name;
   }

@@ -28,8 +28,8 @@ Result<std::vector<PassEntry>> perform(Workbench&, const PassListRequest& reques
   std::vector<PassEntry> entries;
   for (const Pass& pass : compilerPasses()) {
     if (!request.stage.empty() && stageName(pass.stage) != request.stage) continue;
-    entries.push_back(
-        {pass.name, std::string(stageName(pass.stage)), pass.description, defaultOf(pass), optionDocs({pass})});
+    entries.push_back({pass.name, std::string(stageName(pass.stage)), pass.description, defaultOf(pass),
+                       optionDocs({pass}), pass.place});
   }
   return entries;
 }

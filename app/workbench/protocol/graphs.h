@@ -204,8 +204,9 @@ struct PassEntry {
   std::string name, stage, description;
   std::string usual;  ///< "on", "off", or the devices whose values it works on: "cuda"
   std::vector<PassOptionDoc> options;
+  std::string place;  ///< why it runs where it does
 
-  KERF_FIELDS(name, stage, description, usual, options)
+  KERF_FIELDS(name, stage, description, usual, options, place)
 };
 /// All passes, in the order in which they run.
 struct PassListRequest {
