@@ -31,11 +31,13 @@ void addAccuracyOptions(CLI::App& command, double& tolerance, workbench::Accurac
       ->type_name(byName ? "X|NAME=X" : "X")
       ->default_str(fmt::format("{:g}", tolerance))
       ->allow_extra_args(false);
-  command.add_flag("--require-fp64", choice.requireFp64, "Without an fp64 reference there is no verdict (exit 2)");
+  command.add_flag("--require-fp64", choice.requireFp64, "Fail (exit 2) if there is no fp64 reference");
   command.add_flag("--strict-accuracy", choice.strict,
-                   "No fp64 reference: the tolerance alone decides (strict_accuracy)");
-  command.add_flag("--ignore-non-fp", choice.ignoreNonFloat, "Integers, bools and texts pass (ignore_non_fp)");
-  command.add_flag("--only-fwd", choice.forwardOnly, "No scalar loss of outputs that require gradients (only_fwd)");
+                   "Use no fp64 reference; only the tolerance decides (PyTorch's strict_accuracy)");
+  command.add_flag("--ignore-non-fp", choice.ignoreNonFloat,
+                   "Ignore differences of integers, bools and texts (PyTorch's ignore_non_fp)");
+  command.add_flag("--only-fwd", choice.forwardOnly,
+                   "Do not compare the loss of outputs that require gradients (PyTorch's only_fwd)");
 }
 
 }  // namespace kerf::cli

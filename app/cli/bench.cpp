@@ -212,24 +212,24 @@ void addBench(CommandLine& line) {
                   "Folder with recorded inputs (default: $KERF_CORPUS, then those of the source tree)")
       ->type_name("DIR");
   command.add_option("--filter", options->filter, "Only benchmarks whose name contains this")->type_name("TEXT");
-  command.add_option("--repeats", options->repeats, "Measured runs of each benchmark")->check(CLI::Range(1, 10000));
-  command.add_flag("--list", options->list, "Only list the benchmarks");
-  command.add_flag("--ops", options->ops, "Measure single ops by family and dtype instead");
+  command.add_option("--repeats", options->repeats, "How often to run each benchmark")->check(CLI::Range(1, 10000));
+  command.add_flag("--list", options->list, "List the benchmarks and stop");
+  command.add_flag("--ops", options->ops, "Measure single ops instead, by family and dtype");
   command.add_flag("--compiled", options->compiled,
-                   "Measure generated kernels beside the interpreter and a copy; with --graphs whole graphs");
+                   "Compare generated kernels with the interpreter and a memory copy; with --graphs, whole graphs");
   command
       .add_option("--backend", options->backend,
-                  "With --compiled: llvm, or cuda: on the device with the inputs there already, beside its copies")
+                  "With --compiled: llvm, or cuda (inputs on the device, compared with the device's copies)")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
-  command.add_flag("--products", options->products,
-                   "Measure products of matrices (of --graphs) beside OpenBLAS and oneDNN");
-  command.add_flag("--cold", options->cold, "With --products: operands that no cache holds");
-  command.add_option("--graphs", options->graphs.paths, "Measure the interpreter on these graphs or folders instead")
+  command.add_flag("--products", options->products, "Compare matrix products (of --graphs) with OpenBLAS and oneDNN");
+  command.add_flag("--cold", options->cold, "With --products: operands that are in no cache");
+  command.add_option("--graphs", options->graphs.paths, "Measure the interpreter on these graphs or folders")
       ->type_name("PATH");
   command.add_option("--precision", options->graphs.precisions, "With --graphs: native, f64 (default: both)")
       ->check(CLI::IsMember({"native", "f64"}));
-  command.add_flag("--profile", options->graphs.profile, "With --graphs: time by op; with --compiled by kernel");
+  command.add_flag("--profile", options->graphs.profile,
+                   "With --graphs: list the time by op; with --compiled: by kernel");
   line.onRun(command, [options](Context& context) { return bench(context, *options); });
 }
 

@@ -82,7 +82,7 @@ Result<int> runBisect(Context& context, BisectArguments arguments) {
 
 void addBisect(CommandLine& line) {
   auto& command =
-      line.add("bisect", "Find the pass, part or node at which a difference begins (exit 1 if there is one)",
+      line.add("bisect", "Find the pass, part or node where a difference begins (exit 1 if there is one)",
                "  kerf bisect repro.py --by node --plant relu=accuracy\n"
                "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy\n"
                "  kerf bisect model.pt2 --by module --plant relu=accuracy\n"
@@ -115,13 +115,13 @@ void addBisect(CommandLine& line) {
   command.add_option("--python", request.python, "torch: the Python that has PyTorch")
       ->type_name("EXE")
       ->capture_default_str();
-  command.add_option("--fails-if", request.torchCheck, "torch: what is a failure, as for `kerf minify`")
+  command.add_option("--fails-if", request.torchCheck, "torch: what counts as a failure, as for `kerf minify`")
       ->capture_default_str();
-  command.add_option("--option", request.options, "torch, by config: one more option that is set")
+  command.add_option("--option", request.options, "torch, --by config: one more option to set (repeatable)")
       ->type_name("NAME=VALUE");
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
   addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");
-  addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
+  addTimeoutOption(command, request.timeout, "Seconds that one comparison may take");
   addRunLimitOptions(command, request.limits);
   addCheckedPassOptions(command, request.passes, arguments->check);
   addInputOptions(command, request.graph);

@@ -119,7 +119,7 @@ void CommandLine::addCommonOptions(CLI::App& command) {
                                          "Colours: auto (on a terminal, unless $NO_COLOR is set), always or never")
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->type_name("auto|always|never");
-  command.add_flag("-v,--verbose", sayMore, "Say more, and log what is done; -vv logs every step");
+  command.add_flag("-v,--verbose", sayMore, "Print more, and log what Kerf does; -vv logs every step");
 }
 
 void CommandLine::onRun(CLI::App& command, CommandBody body) {

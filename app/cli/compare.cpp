@@ -61,26 +61,28 @@ void addCompare(CommandLine& line) {
                "  kerf compare before.py --against after.py");
   auto request = std::make_shared<CompareRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("--backend", request->backend, "llvm, interp or cuda: what runs the graph that the passes left")
+  command.add_option("--backend", request->backend, "Backend of the compiled side: llvm, interp or cuda")
       ->capture_default_str();
   addAccuracyOptions(command, request->tolerance, request->accuracy, true,
-                     "Tolerance of same() (PyTorch's repro_tolerance)");
+                     "Tolerance of same(), for all results or by name (PyTorch's repro_tolerance)");
   command.add_flag_callback(
       "--nodes", [request] { request->depth = CompareRequest::Depth::Nodes; },
-      "Also compare every node, worst first, and mark where the fault starts");
+      "Compare every node too, worst first, and mark the first bad one");
   addPlantOption(command, request->plants,
                  "Plant a fault in the compiled side: OP=KIND or pass:NAME=KIND, KIND one "
                  "of accuracy, compile_error, runtime_error, crash, hang, flaky:P");
   command.add_option("--emulate", request->emulate,
-                     "inductor or kerf: also compare with 16-bit values rounded as its fused kernels do, to tell what "
-                     "fusion explains (inductor: the groups that the capture recorded)");
+                     "inductor or kerf: also run a reference that rounds 16-bit values like the fused kernels of "
+                     "that compiler, to show which differences come from fusion (inductor: the fusion groups in the "
+                     "capture)");
   command
       .add_option("--results", request->results,
-                  "With --emulate: judge these outputs (out0, out1, … of a .safetensors), not the compiled side's")
+                  "With --emulate: compare these outputs (out0, out1, … of a .safetensors file) instead of the "
+                  "compiled side's")
       ->type_name("FILE")
       ->needs("--emulate");
-  addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
-  addTrainOptions(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters",
+  addTimeoutOption(command, request->timeout, "Seconds that the compiled side may take");
+  addTrainOptions(command, request->graph, "Compare a training step: outputs and the gradients of all parameters",
                   "inductor");
   addRunLimitOptions(command, request->limits);
   auto check = std::make_shared<PassCheckChoice>();
@@ -90,7 +92,8 @@ void addCompare(CommandLine& line) {
   auto against = std::make_shared<std::string>();
   command
       .add_option("--against", *against,
-                  "Compare with this graph instead of with the compiled side: same inputs, same outputs (kerf verify)")
+                  "Compare with this graph instead of the compiled side. It must take the same inputs and return the "
+                  "same outputs (kerf verify)")
       ->type_name("GRAPH")
       ->excludes("--nodes")
       ->excludes("--plant")

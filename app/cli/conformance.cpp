@@ -168,7 +168,8 @@ void addConformance(CommandLine& line) {
   command.add_option("PATH", request->path, "Folder, or one .json or .jsonl file with its .safetensors beside it")
       ->required();
   command.add_flag("--gradients", request->gradients,
-                   "Check gradients and jvps on the recorded calls by differences, by family (-v: by overload)");
+                   "Check gradients and jvps of the recorded calls by finite differences, listed by family (-v: by "
+                   "overload)");
   line.onRun(command, [request](Context& context) { return runConformance(context, *request); });
 }
 

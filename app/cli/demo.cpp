@@ -70,14 +70,14 @@ Result<int> runDemo(Context& context, const std::string& output, bool window) {
 }  // namespace
 
 void addDemo(CommandLine& line) {
-  auto& command = line.add("demo", "Show the whole job on the bundled sample; a report is left in ./kerf-demo",
+  auto& command = line.add("demo", "Run the whole workflow on the bundled sample and write a report to ./kerf-demo",
                            "  kerf demo\n  kerf demo -o /tmp/demo --no-window");
   auto output = std::make_shared<std::string>("kerf-demo");
   auto quiet = std::make_shared<bool>(false);
   command.add_option("-o,--output", *output, "Folder for report, repro, screenshot and store")
       ->type_name("DIR")
       ->capture_default_str();
-  command.add_flag("--no-window", *quiet, "Do not open Studio, even where there is a display");
+  command.add_flag("--no-window", *quiet, "Do not open Studio, even if there is a display");
   line.onRun(command, [output, quiet](Context& context) { return runDemo(context, *output, !*quiet); });
 }
 

@@ -68,26 +68,26 @@ Result<int> runDiff(Context& context, const DiffArguments& arguments) {
 }  // namespace
 
 void addDiff(CommandLine& line) {
-  auto& command = line.add(
-      "diff", "What became of a graph's nodes in another; what differs between two captures (exit 1 if they do)",
-      "  kerf diff c3/g1 c3/g1@pass:cse\n"
-      "  kerf diff trace.log#before_post_grad_graph trace.log#after_post_grad_graph --side-by-side\n"
-      "  kerf diff repro.py small/repro.py --json\n"
-      "  kerf diff yesterday.log today.log\n"
-      "  kerf diff trace.log#dynamo_output_graph --follow layer_norm");
+  auto& command =
+      line.add("diff", "Compare two graphs node by node, or two captures (exit 1 if they differ)",
+               "  kerf diff c3/g1 c3/g1@pass:cse\n"
+               "  kerf diff trace.log#before_post_grad_graph trace.log#after_post_grad_graph --side-by-side\n"
+               "  kerf diff repro.py small/repro.py --json\n"
+               "  kerf diff yesterday.log today.log\n"
+               "  kerf diff trace.log#dynamo_output_graph --follow layer_norm");
   auto arguments = std::make_shared<DiffArguments>();
-  command.add_option("GRAPH", arguments->request.before.text, "Path or store id; or a whole capture")->required();
-  command.add_option("OTHER", arguments->request.after.text, "Path or store id; or a whole capture");
+  command.add_option("GRAPH", arguments->request.before.text, "Path or store id of a graph or a capture")->required();
+  command.add_option("OTHER", arguments->request.after.text, "Path or store id of a graph or a capture");
   command
-      .add_option(
-          "--follow", arguments->follow,
-          "What this node came from and became, from Dynamo to the line of the output code; OTHER may be left out")
+      .add_option("--follow", arguments->follow,
+                  "Follow this node through all stages, from Dynamo to the output code. OTHER is optional")
       ->type_name("NODE");
-  command.add_flag(
-      "--side-by-side,-y", arguments->sideBySide,
-      "Two columns as wide as the terminal: < removed, > added, | changed, * rewritten, ~ renamed or moved");
-  command.add_flag("--all", arguments->detail.all, "Every node, guard, kernel and figure, not the first ones");
-  command.add_flag("--unified", arguments->detail.unified, "The graph texts as unified diff too, however long");
+  command.add_flag("--side-by-side,-y", arguments->sideBySide,
+                   "Print two columns: < removed, > added, | changed, * rewritten, ~ renamed or moved");
+  command.add_flag("--all", arguments->detail.all,
+                   "List every node, guard, kernel and figure, not only the first ones");
+  command.add_flag("--unified", arguments->detail.unified,
+                   "Print the unified diff of the graph texts too, whatever its length");
   line.onRun(command, [arguments](Context& context) { return runDiff(context, *arguments); });
 }
 

@@ -51,7 +51,7 @@ std::string formatHelp() {
 }  // namespace
 
 void addExport(CommandLine& line) {
-  auto& command = line.add("export", "Write a graph, repro or record in a form that other tools read",
+  auto& command = line.add("export", "Write a graph, repro or record to a file for other tools",
                            "  kerf export p4 -o bug-report/\n"
                            "  kerf export p4 -o bug-report.zip\n"
                            "  kerf export m2@step:4 -o step4/repro.py\n"
@@ -61,13 +61,14 @@ void addExport(CommandLine& line) {
   auto request = std::make_shared<ExportRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id (c3/g1, m2, p4); or a record (c3/r17)")
       ->required();
-  command.add_option("-o,--output", request->place, "File or folder to write; replaced if it is there")
+  command.add_option("-o,--output", request->place, "File or folder to write. It is replaced if it exists")
       ->type_name("FILE|DIR")
       ->required();
   command.add_option("--format", request->format, formatHelp());
   command
       .add_option("--values", request->values,
-                  "safetensors: node names with commas between; outputs (the default, as out0…), inputs (in0…), all")
+                  "safetensors: which values, by comma-separated node names, or outputs (the default, as out0…), "
+                  "inputs (in0…) or all")
       ->type_name("NAMES");
   addAllowCallOption(command, request->allowedCalls);
   addInputOptions(command, request->graph);

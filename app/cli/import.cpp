@@ -91,24 +91,25 @@ Result<int> runImport(Context& context, const ImportArguments& arguments) {
 }  // namespace
 
 void addImport(CommandLine& line) {
-  auto& command = line.add("import", "Read files or folders of any kind into the store and say what was found",
+  auto& command = line.add("import", "Read files or folders into the store, and list what they hold",
                            "  kerf import minifier_launcher.py model.pt2 trace/dedicated_log_torch_trace_*.log\n"
                            "  kerf import torch_compile_debug/ --json\n"
                            "  kerf import --follow /tmp/trace");
   auto arguments = std::make_shared<ImportArguments>();
   command
       .add_option("PATH", arguments->paths,
-                  "repro.py and other minifier files, graph text, .pt2, TORCH_TRACE logs (also .gz), and folders of "
-                  "them: torch_compile_debug, trace, graph transforms. Content decides, not the extension")
+                  "repro.py and other files of the minifier, graph text, .pt2, TORCH_TRACE logs (also .gz), or "
+                  "folders of them: torch_compile_debug, trace, graph transforms. Kerf looks at the content, not at "
+                  "the extension")
       ->required();
   command.add_flag("--follow", arguments->follow,
-                   "Read a TORCH_TRACE log or folder that is still being written until Ctrl-C, then store it");
+                   "Read a TORCH_TRACE log or folder while PyTorch writes it; Ctrl-C ends and stores it");
   command.add_flag("--parse", arguments->parse,
-                   "Parse every graph now; else those of large files are read when they are asked for");
+                   "Parse every graph now. By default the graphs of large files are parsed when they are used");
   command.add_flag(
       "--link", arguments->link,
-      "Leave the files of logs, archives and folders where they are: the store keeps their paths and hashes "
-      "only, and refuses them once they changed. Else everything is copied, of any size");
+      "Do not copy the files of logs, archives and folders. The store keeps only their paths and hashes, and refuses "
+      "files that have changed. By default everything is copied");
   line.onRun(command, [arguments](Context& context) { return runImport(context, *arguments); });
 }
 

@@ -205,7 +205,7 @@ Result<int> runLs(Context& context, const std::string& wanted, const std::string
 }  // namespace
 
 void addLs(CommandLine& line) {
-  auto& command = line.add("ls", "List what the store, or one capture, holds",
+  auto& command = line.add("ls", "List the contents of the store, or of one capture",
                            "  kerf ls\n"
                            "  kerf ls runs --json\n"
                            "  kerf ls c3\n"
@@ -215,8 +215,8 @@ void addLs(CommandLine& line) {
   auto wanted = std::make_shared<std::string>(), capture = std::make_shared<std::string>();
   command.add_option(
       "KIND", *wanted,
-      "captures, graphs, runs, reductions or repros; of a capture compiles, graphs, records or timeline; "
-      "all if left out");
+      "captures, graphs, runs, reductions or repros; for one capture compiles, graphs, records or timeline (default: "
+      "all)");
   command.add_option("CAPTURE", *capture, "Store id (c3) or path");
   line.onRun(command, [wanted, capture](Context& context) { return runLs(context, *wanted, *capture); });
 }

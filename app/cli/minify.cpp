@@ -174,7 +174,7 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
 }  // namespace
 
 void addMinify(CommandLine& line) {
-  auto& command = line.add("minify", "Cut a failing graph down to the smallest that fails in the same way",
+  auto& command = line.add("minify", "Reduce a failing graph to the smallest one that fails in the same way",
                            "  kerf minify minifier_launcher.py --plant relu=accuracy -o small\n"
                            "  kerf minify c3/g1 --oracle command --check ./still-fails.sh\n"
                            "  kerf minify small/repro.py --plant relu=accuracy --judge");
@@ -182,32 +182,31 @@ void addMinify(CommandLine& line) {
   auto& request = arguments->request;
   command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
   addOracleOptions(command, request.oracle);
-  command.add_option("--jobs", request.jobs, "Candidates judged at once")
+  command.add_option("--jobs", request.jobs, "Number of candidates to test at once")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command.add_option("--votes", request.votes, "Queries per candidate; the majority decides")
+  command.add_option("--votes", request.votes, "Test each candidate this often; the majority decides")
       ->check(CLI::Range(1, 99))
       ->capture_default_str();
   command
       .add_option("--match", request.match,
-                  "Only failures in whose fingerprint or detail this regular expression is found count, not the start "
-                  "graph's own fingerprint")
+                  "Count only failures whose fingerprint or detail matches this regular expression, instead of "
+                  "failures like the first one")
       ->type_name("REGEX");
-  command.add_flag("--any-failure", request.anyFailure, "Every failure counts, whatever it is");
-  command.add_flag("--fresh", request.fresh, "Ask again what earlier runs found out, and begin anew");
+  command.add_flag("--any-failure", request.anyFailure, "Count every failure, not only failures like the first one");
+  command.add_flag("--fresh", request.fresh, "Start again, and do not use the results of earlier runs");
   addSearchOptions(command, request);
-  command.add_option("-o,--output", request.output, "Folder for repro.py and storages/ (default kerf-repro-m<id>)")
+  command.add_option("-o,--output", request.output, "Folder for repro.py and storages/ (default: kerf-repro-m<id>)")
       ->type_name("DIR");
   command
       .add_option("--checkpoints", request.checkpoints,
-                  "Keep the launcher, every accepted graph and the best one in PyTorch's folder layout")
+                  "Write the launcher, every accepted graph and the best one to DIR, in PyTorch's folder layout")
       ->type_name("DIR");
-  command.add_flag("--confirm", request.confirm,
-                   "Have PyTorch (--python) run the written repro, and say what it finds");
-  command.add_option("--progress", arguments->progress, "text on stderr, or json: one object a line on stdout")
+  command.add_flag("--confirm", request.confirm, "Run the written repro with PyTorch (--python) and report the result");
+  command.add_option("--progress", arguments->progress, "text: on stderr; json: one object per line on stdout")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command.add_flag("--judge", arguments->judge, "Only judge the graph as it is: exit 0 if it passes, 1 if it fails");
+  command.add_flag("--judge", arguments->judge, "Only test the graph as it is: exit 0 if it passes, 1 if it fails");
   addInputOptions(command, request.graph);
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runMinify(context, *arguments); });

@@ -35,11 +35,13 @@ constexpr int usualStarts = 20;
 }  // namespace
 
 void addLimitOptions(CLI::App& command, int& maxTests, std::chrono::milliseconds& maxTime) {
-  command.add_option("--max-tests", maxTests, "End with the best so far after so many tests")
+  command.add_option("--max-tests", maxTests, "Stop after this many tests and keep the best graph so far")
       ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N");
   const auto setTime = [&maxTime](const std::string& text) { maxTime = *durationOf(text); };
-  command.add_option_function<std::string>("--max-time", setTime, "End with the best so far after 90, 90s, 5m or 1h")
+  command
+      .add_option_function<std::string>("--max-time", setTime,
+                                        "Stop after this time (90, 90s, 5m or 1h) and keep the best graph so far")
       ->check(CLI::Validator(checkDuration, ""))
       ->type_name("TIME");
 }
@@ -49,8 +51,9 @@ CLI::Option* addFlakyOption(CLI::App& command, int& flaky) {
   return command
       .add_option_function<std::string>(
           "--flaky", setFlaky,
-          "The failure does not always show: judge the graph N times (20) to see how often; then one failure is proof, "
-          "and passing takes as many passes as leave 0.1 % doubt")
+          "For a failure that does not always show: test the graph N times (20) to see how often it fails. After "
+          "that one failure is enough to fail, and a candidate passes only after enough runs that the doubt is below "
+          "0.1 %")
       ->check(CLI::Range(2, 1000))
       ->expected(0, 1)
       ->type_name("[N]");
@@ -59,7 +62,7 @@ CLI::Option* addFlakyOption(CLI::App& command, int& flaky) {
 void addSearchOptions(CLI::App& command, MinifyRequest& request) {
   addLimitOptions(command, request.maxTests, request.maxTime);
   addFlakyOption(command, request.flaky)->excludes(command.get_option("--votes"));
-  command.add_option("--pin", request.pins, "A node, by name, that stays as it is (repeatable)")
+  command.add_option("--pin", request.pins, "Name of a node that must stay as it is (repeatable)")
       ->type_name("NODE")
       ->delimiter(',')
       ->allow_extra_args(false);

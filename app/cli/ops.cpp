@@ -56,7 +56,7 @@ Result<int> runOps(Context& context, const OpsRequest& request) {
 }  // namespace
 
 void addOps(CommandLine& line) {
-  auto& command = line.add("ops", "List the overloads that Kerf knows, and what it knows of each",
+  auto& command = line.add("ops", "List the op overloads that Kerf knows, and what it knows about each",
                            "  kerf ops softmax\n"
                            "  kerf ops 'aten.add*' --json\n"
                            "  kerf ops --missing lowering");

@@ -7,7 +7,7 @@ namespace kerf::cli {
 void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
   command
       .add_option("--sym", symbols,
-                  "Value of a symbolic size, as s0=8; once per symbol. Without it the capture's own values are used")
+                  "Value of a symbolic size, e.g. s0=8 (repeatable). Default: the values in the capture")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
@@ -15,9 +15,9 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
 void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets) {
   command
       .add_option("--allow-call", targets,
-                  "Let the written Python call this function or method, or read this attribute, although Kerf does not "
-                  "know that it only computes, as mylib.f; once per name. The file says so. What loads or runs code "
-                  "stays refused")
+                  "Allow the written Python to call this function or method, or to read this attribute, e.g. "
+                  "mylib.f, although Kerf does not know that it only computes (repeatable). The file names it in its "
+                  "first line. Calls that load or run code stay forbidden")
       ->type_name("TARGET")
       ->allow_extra_args(false);
 }
@@ -25,13 +25,14 @@ void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets) {
 void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
   command
       .add_option("--inputs", graph.inputs,
-                  "What stands in for data that the capture does not have: plausible (what the graph's ops ask for: "
-                  "indices within bounds, positive variances, weights by their fan-in), random (as PyTorch: normal "
-                  "floats, zero integers), zeros, ones; or a file with in0, in1, … or names of placeholders")
+                  "Values for inputs that the capture has no data for: plausible (values that fit the ops: indices "
+                  "within bounds, positive variances, weights scaled by fan-in), random (like PyTorch: normal "
+                  "floats, zero integers), zeros, ones; or a file with in0, in1, … or the names of placeholders")
       ->type_name("plausible|random|zeros|ones|FILE.safetensors")
       ->capture_default_str();
   command
-      .add_option("--seed", graph.seed, "Seed of what is made up; each input's values depend on it and its name only")
+      .add_option("--seed", graph.seed,
+                  "Seed of generated inputs. The values of an input depend only on the seed and its name")
       ->check([](const std::string& text) {
         const bool fits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
         return fits ? std::string() : text + " is no whole number from 0 on";
@@ -47,9 +48,8 @@ std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& 
 
 CLI::Option* addDecompositionOption(CLI::App& command, std::string& table) {
   return command
-      .add_option(
-          "--decompositions", table,
-          "Ops that are replaced by others: none; core (core ATen), or inductor: PyTorch's tables of these names")
+      .add_option("--decompositions", table,
+                  "Which of PyTorch's decomposition tables to apply: none, core (core ATen) or inductor")
       ->check(CLI::IsMember({"none", "core", "inductor"}))
       ->capture_default_str();
 }
@@ -71,14 +71,17 @@ void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const s
 void addPassOptions(CLI::App& command, workbench::PassChoice& passes) {
   command
       .add_option("--passes", passes.only,
-                  "Run exactly these passes, in this order; a name twice runs twice (`kerf passes` lists them)")
+                  "Run exactly these passes, in this order. A name that is given twice runs twice. `kerf passes` "
+                  "lists the names")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--disable-pass", passes.disabled, "Leave this pass out")
+  command.add_option("--disable-pass", passes.disabled, "Skip this pass (repeatable)")
       ->type_name("PASS")
       ->allow_extra_args(false);
-  command.add_option("--config", passes.settings, "Set an option of a pass, e.g. constant_folding.max_bytes=1024")
+  command
+      .add_option("--config", passes.settings,
+                  "Set an option of a pass, e.g. constant_folding.max_bytes=1024 (repeatable)")
       ->type_name("PASS.OPTION=VALUE")
       ->allow_extra_args(false);
 }
@@ -104,31 +107,33 @@ CLI::Option* addSizeOption(CLI::App& command, const std::string& name, std::int6
 void addRunLimitOptions(CLI::App& command, CandidateLimits& limits) {
   addSizeOption(
       command, "--memory-limit", limits.memoryBytes,
-      "Memory that one candidate may take: a number of bytes, or with K, M, G (8G for a graph that Kerf runs; "
-      "half of the machine's for all processes of a command together)");
-  addSizeOption(command, "--max-file-size", limits.fileBytes, "Size of any file that a candidate writes")
+      "Memory limit of one candidate, in bytes or with K, M, G. Default: 8G for a graph that Kerf runs, half of the "
+      "machine's memory for all processes of a command");
+  addSizeOption(command, "--max-file-size", limits.fileBytes, "Largest file that a candidate may write")
       ->default_str("4G");
 }
 
 void addCommandLimitOptions(CLI::App& command, CandidateLimits& limits) {
   addRunLimitOptions(command, limits);
-  command.add_option("--max-processes", limits.processes, "command, torch: processes that may live at once")
+  command.add_option("--max-processes", limits.processes, "command, torch: largest number of processes at once")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  addSizeOption(command, "--max-output", limits.outputBytes,
-                "command, torch: what a candidate may print before it is ended")
+  addSizeOption(command, "--max-output", limits.outputBytes, "command, torch: largest output of a candidate")
       ->default_str("256M");
   command.add_flag("--clean-env", limits.cleanEnvironment,
-                   "command, torch: pass on only PATH, HOME, language, Python, compiler, CUDA and torch variables");
+                   "command, torch: pass on only the variables PATH, HOME and those of language, Python, compilers, "
+                   "CUDA and torch");
   const auto keep = [&limits](const std::vector<std::string>& names) {
     limits.keptVariables = names;
     limits.cleanEnvironment = true;
   };
-  command.add_option_function<std::vector<std::string>>("--keep-env", keep, "This variable too, with --clean-env")
+  command
+      .add_option_function<std::vector<std::string>>("--keep-env", keep,
+                                                     "With --clean-env: pass this variable on too (repeatable)")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command.add_flag_callback(
-      "--no-network", [&limits] { limits.network = false; }, "command, torch: no network but a loopback of its own");
+      "--no-network", [&limits] { limits.network = false; }, "command, torch: no network except a private loopback");
 }
 
 void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help) {

@@ -156,50 +156,55 @@ Result<int> runPartition(Context& context, PartitionCommand command) {
 }  // namespace
 
 void addPartition(CommandLine& line) {
-  auto& command = line.add("partition", "Split a joint graph into forward and backward, and say what is saved and why",
+  auto& command = line.add("partition",
+                           "Split a joint graph into forward and backward, and list what is saved and why",
                            "  kerf partition trace.log#aot_joint_graph\n"
                            "  kerf partition model.pt2@stage:joint --budget 0.5 -o parts\n"
                            "  kerf partition joint.txt --static-inputs 6 --method default --json\n"
                            "  kerf partition model.pt2@stage:joint --pareto -o pareto.svg");
   auto options = std::make_shared<PartitionCommand>();
   PartitionRequest& request = options->request;
-  command.add_option("JOINT", request.graph.text, "Path or store id of a joint graph; X@stage:joint makes one of X")
+  command
+      .add_option("JOINT", request.graph.text,
+                  "Path or store id of a joint graph. X@stage:joint traces one from the forward graph X")
       ->required();
   auto* budget = command
                      .add_option("--budget", options->budget,
-                                 "Part of the memory that is best for run time which may be used, from 0 (save the "
-                                 "inputs alone) to 1")
+                                 "PyTorch's activation_memory_budget: from 0 (save only the inputs) to 1 (save what "
+                                 "is best for run time)")
                      ->type_name("B")
                      ->capture_default_str();
   command
       .add_option("--method", request.method,
-                  "min_cut: what is cheap is computed again in the backward part; default: all that it uses is saved")
+                  "min_cut: recompute what is cheap in the backward graph; default: save all that the backward graph "
+                  "uses")
       ->check(CLI::IsMember({"min_cut", "default"}))
       ->capture_default_str();
-  command.add_option("--knapsack", request.knapsack, "How a budget between 0 and 1 chooses what to compute again")
+  command.add_option("--knapsack", request.knapsack, "How to choose what to recompute for a budget between 0 and 1")
       ->check(CLI::IsMember({"dp", "greedy", "ilp"}))
       ->capture_default_str();
   command
       .add_option("--estimator", request.estimator,
-                  "What computing a call again costs: flops: counted; profile: measured on this machine")
+                  "Cost of recomputing a call: flops (counted) or profile (measured on this machine)")
       ->check(CLI::IsMember({"flops", "profile"}))
       ->capture_default_str();
   command
       .add_option("--static-inputs", request.staticInputs,
-                  "The first N primals are parameters and buffers, which are free to save (where the graph is silent)")
+                  "The first N primals are parameters and buffers, which are free to save. For graphs that do not "
+                  "say so themselves")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--policy", request.policies,
-                  "Checkpoint policy of a node, as NODE=must_save, prefer_save, must_recompute or prefer_recompute "
+                  "Checkpoint policy of a node: NODE=must_save, prefer_save, must_recompute or prefer_recompute "
                   "(repeatable)")
       ->type_name("NODE=POLICY")
       ->allow_extra_args(false);
-  command.add_flag("--pareto", options->pareto, "Bytes saved and operations computed again for 21 budgets")
+  command.add_flag("--pareto", options->pareto, "Show bytes saved and operations recomputed for 21 budgets")
       ->excludes(budget);
   command
       .add_option("-o,--output", options->output,
-                  "Folder for forward.txt and backward.txt; with --pareto an .svg file for a plot")
+                  "Folder for forward.txt and backward.txt; with --pareto an .svg file for the plot")
       ->type_name("DIR|FILE");
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPartition(context, *options); });

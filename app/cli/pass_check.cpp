@@ -43,8 +43,8 @@ void addCheckedPassOptions(CLI::App& command, PassChoice& passes, PassCheckChoic
   addPassOptions(command, passes);
   command.add_flag_callback(
       "--check-passes", [&check] { check.stages.assign(std::begin(checkedStages), std::end(checkedStages)); },
-      "Run the graph after each pass on its inputs, and name the first pass that changes values (exit 1); --config "
-      "numeric_check.pre_grad=true: of that stage alone");
+      "Run the graph after each pass, and name the first pass that changes values (exit 1). To check one stage only: "
+      "--config numeric_check.pre_grad=true");
 }
 
 Result<void> takeNumericCheck(PassChoice& passes, PassCheckChoice& check) {

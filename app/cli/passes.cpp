@@ -117,18 +117,21 @@ Result<int> runPasses(Context& context, PassesOptions options) {
 
 void addPasses(CommandLine& line) {
   auto& command =
-      line.add("passes", "Run the compiler's passes and say what each of them did",
+      line.add("passes", "Run the compiler's passes and list what each one changed",
                "  kerf passes\n"
                "  kerf passes repro.py\n"
                "  kerf passes repro.py --passes constant_folding,cse,dce,cse --config constant_folding.max_bytes=1024\n"
                "  kerf passes c3/g1 --only-changed --dump-after all\n"
                "  kerf passes repro.py --check-passes");
   auto options = std::make_shared<PassesOptions>();
-  command.add_option("GRAPH", options->request.graph.text, "Path or store id; without: list the passes");
-  command.add_option("--dump-after", options->request.dumpAfter, "Print the graph after this pass, or after all")
+  command.add_option("GRAPH", options->request.graph.text, "Path or store id. Without it, list the passes");
+  command
+      .add_option("--dump-after", options->request.dumpAfter,
+                  "Print the graph after this pass, or after all passes")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
-  addTrainOptions(command, options->request.graph, "The joint graph of the graph and its backward part", "inductor");
+  addTrainOptions(command, options->request.graph, "Compile for training: the joint graph of forward and backward",
+                  "inductor");
   addCheckedPassOptions(command, options->request.passes, options->check);
   addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPasses(context, *options); });

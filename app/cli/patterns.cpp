@@ -100,25 +100,25 @@ Result<int> runPatterns(Context& context, const PatternsOptions& options) {
 }  // namespace
 
 void addPatterns(CommandLine& line) {
-  auto& command =
-      line.add("patterns", "Find patterns in a graph (attention, layers, your own), and say why one does not match",
-               "  kerf patterns\n"
-               "  kerf patterns trace.log#aot_joint_graph\n"
-               "  kerf patterns model.pt2@stage:joint/inductor --why sfdp_pattern_1_training\n"
-               "  kerf patterns model.pt2@stage:joint/inductor --patterns mine.txt\n"
-               "  kerf patterns --regenerate -o resources/patterns/attention.graphs");
+  auto& command = line.add("patterns",
+                           "Find patterns in a graph (attention, layers, your own), and explain why one does not match",
+                           "  kerf patterns\n"
+                           "  kerf patterns trace.log#aot_joint_graph\n"
+                           "  kerf patterns model.pt2@stage:joint/inductor --why sfdp_pattern_1_training\n"
+                           "  kerf patterns model.pt2@stage:joint/inductor --patterns mine.txt\n"
+                           "  kerf patterns --regenerate -o resources/patterns/attention.graphs");
   auto options = std::make_shared<PatternsOptions>();
   command.add_option("GRAPH", options->request.graph.text,
-                     "Path or store id of an ATen graph; without: list the patterns");
-  command
-      .add_option("--why", options->request.why, "Tell where this pattern came nearest, and what kept it from matching")
+                     "Path or store id of an ATen graph. Without it, list the patterns");
+  command.add_option("--why", options->request.why, "Show where this pattern nearly matches, and what prevents it")
       ->type_name("PATTERN");
   command
       .add_option("--patterns", options->request.file,
-                  "Match the patterns of this file, a search and a replacement graph each, instead of the shipped ones")
+                  "Match the patterns of this file (pairs of a search and a replacement graph) instead of the "
+                  "built-in ones")
       ->type_name("FILE");
   command.add_flag("--regenerate", options->request.regenerate,
-                   "Trace all patterns again and write the file of their traces");
+                   "Trace all patterns again and write the file with their traces");
   command.add_option("-o,--output", options->output, "File that --regenerate writes")
       ->type_name("FILE")
       ->capture_default_str();

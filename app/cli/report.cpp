@@ -29,13 +29,14 @@ Result<int> runReport(Context& context, const LogReportRequest& request) {
 
 void addReport(CommandLine& line) {
   auto& command =
-      line.add("report", "Write how a trace's compilations went as pages that a browser opens from disk",
+      line.add("report", "Write HTML pages about the compilations in a trace",
                "  kerf report trace.log -o report\n"
                "  kerf report logs/ -o report          # a folder of ranks: with the table ranks x compile ids\n"
                "  kerf report c3 -o report --json");
   auto request = std::make_shared<LogReportRequest>();
   command
-      .add_option("CAPTURE", request->capture, "A TORCH_TRACE log, a folder of them (ranks), or a capture of the store")
+      .add_option("CAPTURE", request->capture,
+                  "A TORCH_TRACE log, a folder with one log per rank, or a capture of the store")
       ->required();
   request->directory = "kerf-report";
   command

@@ -72,11 +72,11 @@ void addReproOptions(CLI::App& command, ReproDump& dump) {
   dump.folder = folderOfEnvironment();
   command
       .add_option("--repro-level", dump.level,
-                  "Write a repro, as TORCHDYNAMO_REPRO_LEVEL says: 1 repro.py when it fails to compile or run, 2 "
-                  "minifier_launcher.py, 3 that before it runs, 4 when its results differ, too (0: none)")
+                  "Write a repro, like TORCHDYNAMO_REPRO_LEVEL: 0 none; 1 repro.py if compiling or running fails; 2 "
+                  "minifier_launcher.py instead; 3 always, before the run; 4 also if results differ")
       ->check(CLI::Range(0, highestLevel))
       ->capture_default_str();
-  command.add_option("--repro-dir", dump.folder, "Where; a folder for each graph in it")
+  command.add_option("--repro-dir", dump.folder, "Folder for the repros of --repro-level")
       ->type_name("DIR")
       ->capture_default_str();
 }

@@ -117,9 +117,9 @@ Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice,
 void addFileOptions(CLI::App& command, RunRequest& request) {
   command
       .add_option("--save", request.save,
-                  "Write the outputs as out<i> (out64_<i> with --dtype f64) and what is mutated as mutated_<name>")
+                  "Write the outputs as out<i> (out64_<i> with --dtype f64) and mutated inputs as mutated_<name>")
       ->type_name("FILE.safetensors");
-  command.add_option("--expect", request.expect, "Compare with recorded outputs; exit 1 if one differs")
+  command.add_option("--expect", request.expect, "Compare with recorded outputs (exit 1 if one differs)")
       ->type_name("FILE.safetensors");
   command.add_option("--rtol", request.rtol, "Accepted relative error (default 1e-5; f64 1e-12, bf16 2e-2, f16 2e-3)")
       ->check(CLI::NonNegativeNumber);
@@ -141,43 +141,45 @@ void addRun(CommandLine& line) {
   auto request = std::make_shared<RunRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
   command.add_option("--backend", request->backend, "interp, llvm or cuda")->capture_default_str();
-  command.add_option("--dtype", request->dtype, "Cast floats first: f64 (as PyTorch's cast_to_fp64), f32, bf16 or f16")
+  command
+      .add_option("--dtype", request->dtype,
+                  "Cast floating-point values first: f64 (like PyTorch's cast_to_fp64), f32, bf16 or f16")
       ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   command
       .add_option(
           "--precision", request->precision,
-          "native; fp64 (as --dtype f64); upcast: inputs as recorded, arithmetic in fp64, outputs rounded; exact: "
-          "sums and products of matrices rounded once")
+          "native; fp64 (like --dtype f64); upcast: recorded inputs, arithmetic in fp64, rounded outputs; exact: "
+          "sums and matrix products rounded once")
       ->check(CLI::IsMember({"native", "fp64", "upcast", "exact"}))
       ->capture_default_str();
   command
       .add_option("--rounding", request->rounding,
-                  "Of bf16 and f16 values in generated kernels: eager (after every op) or inductor (what is stored, as "
-                  "torch.compile does by default)")
+                  "Where generated kernels round bf16 and f16 values: eager (after every op) or inductor (only what "
+                  "they store, the default of torch.compile)")
       ->check(CLI::IsMember({"eager", "inductor"}))
       ->capture_default_str();
   addFileOptions(command, *request);
   addTrainOptions(command, request->graph,
-                  "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
+                  "Run a training step: forward, loss and backward. The results include loss and grad.<parameter>");
   command
       .add_option("--loss", request->loss,
-                  "Loss of --train: mean (over outputs, of sum / numel; the default), sum, or one output (out0)")
+                  "Loss of --train: mean (the mean over outputs of sum / numel; the default), sum, or one output "
+                  "(out0)")
       ->type_name("mean|sum|OUTPUT")
       ->needs("--train");
-  command.add_flag(
-      "--profile", request->profile,
-      "Time every kernel of the compiled graph: bytes, operations, and its share of what the machine can do");
+  command.add_flag("--profile", request->profile,
+                   "Time every kernel of the compiled graph: bytes, operations, and its share of the machine's limit");
   command.add_flag("--memory", request->memory,
-                   "Show the bytes in use at the steps of the compiled graph: planned and measured");
-  addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
+                   "Show the planned and the measured bytes in use at each step of the compiled graph");
+  addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (default: no limit)");
   auto check = std::make_shared<PassCheckChoice>();
   addCheckedPassOptions(command, request->passes, *check);
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   command
       .add_option("--then", request->then,
-                  "Run the compiled graph once more at these sizes, as s0=16,s1=4; it is compiled again only where a "
-                  "guard does not hold")
+                  "Run the compiled graph again with these sizes, e.g. s0=16,s1=4 (repeatable). It is recompiled "
+                  "only if a guard fails")
       ->type_name("NAME=VALUE,…")
       ->allow_extra_args(false);
   auto dump = std::make_shared<ReproDump>();

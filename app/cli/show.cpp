@@ -200,7 +200,9 @@ void addShow(CommandLine& line) {
                            "  kerf show repro.py --format loop\n"
                            "  kerf show repro.py --backend cuda --format ptx");
   auto options = std::make_shared<ShowOptions>();
-  command.add_option("GRAPH", options->graph, "Path or store id; a capture (c3, trace.log) or record (c3/r17) as well")
+  command
+      .add_option("GRAPH", options->graph,
+                  "Path or store id of a graph, a capture (c3, trace.log) or a record (c3/r17)")
       ->required();
   command
       .add_option(
@@ -215,7 +217,8 @@ void addShow(CommandLine& line) {
               logTableList())
       ->check(CLI::IsMember(formats()));
   command
-      .add_option("--backend", options->backend, "Whose kernels: llvm or cuda; by itself the one that has the format")
+      .add_option("--backend", options->backend,
+                  "Whose kernels: llvm or cuda (default: the backend that has the format)")
       ->check(CLI::IsMember({"llvm", "cuda"}));
   std::string words;
   for (const auto& [word, what] : queryWords())

@@ -94,72 +94,74 @@ CLI::App& addStorePart(CommandLine& line, CLI::App& store, const std::string& na
 
 void addDeleting(CommandLine& line, CLI::App& store) {
   auto remove = std::make_shared<RemoveRequest>();
-  auto& rm = addStorePart(line, store, "rm", "Delete captures, runs, reductions or repros; restore brings them back",
+  auto& rm = addStorePart(line, store, "rm",
+                          "Delete captures, runs, reductions or repros. `kerf store restore` brings them back",
                           "  kerf store rm r5 r6\n"
                           "  kerf store rm c3 --cascade\n"
                           "  kerf store rm m2 --now --cascade");
   rm.add_option("ID", remove->items, "c3, m2, p4, r5")->required();
-  rm.add_flag("--cascade", remove->cascade, "Delete what depends on them too; else that stops it");
-  rm.add_flag("--now", remove->now, "Remove for good, with the data that nothing else needs: restore cannot undo it");
+  rm.add_flag("--cascade", remove->cascade, "Also delete what depends on them. By default that is an error");
+  rm.add_flag("--now", remove->now,
+              "Remove for good, together with data that nothing else uses. This cannot be undone");
   line.onRun(rm, [remove](Context& context) { return runStoreRemove(context, *remove); });
 
   auto restore = std::make_shared<RestoreRequest>();
-  auto& undo =
-      addStorePart(line, store, "restore", "Bring back what was deleted, with all that was deleted together with it",
-                   "  kerf store restore\n"
-                   "  kerf store restore c3");
-  undo.add_option("ID", restore->items, "What was deleted; the newest deletion if left out");
+  auto& undo = addStorePart(line, store, "restore",
+                            "Restore what was deleted, with everything that was deleted together with it",
+                            "  kerf store restore\n"
+                            "  kerf store restore c3");
+  undo.add_option("ID", restore->items, "Ids that were deleted (default: the newest deletion)");
   line.onRun(undo, [restore](Context& context) { return runStoreRestore(context, *restore); });
 }
 
 void addKeeping(CommandLine& line, CLI::App& store) {
-  line.onRun(addStorePart(line, store, "info", "Say what the store takes, by kind, and what is deleted",
+  line.onRun(addStorePart(line, store, "info", "Show the size of the store by kind, and what is deleted",
                           "  kerf store info\n  kerf store info --json"),
              runStoreInfo);
-  line.onRun(addStorePart(
-                 line, store, "verify",
-                 "Read everything: pages, blobs and linked files against their hashes; exit 1 if something is damaged",
-                 "  kerf store verify\n  kerf store verify --store /backup/kerf.db --json"),
-             runStoreVerify);
+  line.onRun(
+      addStorePart(line, store, "verify",
+                   "Check all pages, blobs and linked files against their hashes (exit 1 if something is damaged)",
+                   "  kerf store verify\n  kerf store verify --store /backup/kerf.db --json"),
+      runStoreVerify);
   auto sweep = std::make_shared<SweepRequest>();
-  auto& gc = addStorePart(line, store, "gc",
-                          "Purge what was deleted long ago, and drop data and temporary files that nothing needs",
-                          "  kerf store gc\n  kerf store gc --now\n  kerf store gc --days 7");
-  auto* days = gc.add_option("--days", sweep->days, "Purge what was deleted that many days ago")
+  auto& gc =
+      addStorePart(line, store, "gc", "Purge what was deleted long ago, and remove unused data and temporary files",
+                   "  kerf store gc\n  kerf store gc --now\n  kerf store gc --days 7");
+  auto* days = gc.add_option("--days", sweep->days, "Purge what was deleted this many days ago")
                    ->check(CLI::Range(0, 36500))
                    ->capture_default_str();
-  gc.add_flag_callback(
-        "--now", [sweep] { sweep->days = 0; }, "Purge all that is deleted")
-      ->excludes(days);
+  gc.add_flag_callback("--now", [sweep] { sweep->days = 0; }, "Purge everything that is deleted")->excludes(days);
   line.onRun(gc, [sweep](Context& context) { return runStoreSweep(context, *sweep); });
-  line.onRun(addStorePart(line, store, "vacuum", "Give the room of what was dropped back to the file system",
+  line.onRun(addStorePart(line, store, "vacuum", "Return unused space to the file system",
                           "  kerf store gc && kerf store vacuum"),
              runStoreShrink);
 }
 
 void addCarrying(CommandLine& line, CLI::App& store) {
   auto out = std::make_shared<StoreExportRequest>();
-  auto& exporting = addStorePart(
-      line, store, "export", "Write captures, with all that was made of them, to one file: a store that any Kerf opens",
-      "  kerf store export captures.kerf\n"
-      "  kerf store export bug.kerf c3 c5\n"
-      "  kerf ls --store bug.kerf");
-  exporting.add_option("FILE", out->file, "Appears whole or not at all")->required();
-  exporting.add_option("CAPTURE", out->captures, "c3; all if left out");
+  auto& exporting =
+      addStorePart(line, store, "export",
+                   "Write captures, with their runs, reductions and repros, to one file, which is a store itself",
+                   "  kerf store export captures.kerf\n"
+                   "  kerf store export bug.kerf c3 c5\n"
+                   "  kerf ls --store bug.kerf");
+  exporting.add_option("FILE", out->file, "File to write")->required();
+  exporting.add_option("CAPTURE", out->captures, "Captures, e.g. c3 (default: all)");
   line.onRun(exporting, [out](Context& context) { return runStoreExport(context, *out); });
 
   auto in = std::make_shared<StoreImportRequest>();
-  auto& importing = addStorePart(
-      line, store, "import", "Add everything of such a file, or of another store; what is there already stays as it is",
-      "  kerf store import bug.kerf");
-  importing.add_option("FILE", in->file, "A store")->required();
+  auto& importing = addStorePart(line, store, "import",
+                                 "Add everything from an exported file, or from another store. What is there already "
+                                 "stays as it is",
+                                 "  kerf store import bug.kerf");
+  importing.add_option("FILE", in->file, "An exported file, or a store")->required();
   line.onRun(importing, [in](Context& context) { return runStoreImport(context, *in); });
 }
 
 }  // namespace
 
 void addStore(CommandLine& line) {
-  auto& command = line.add("store", "Look after the store: verify, rm, restore, gc, vacuum, info, export, import",
+  auto& command = line.add("store", "Maintain the store: info, verify, rm, restore, gc, vacuum, export, import",
                            "  kerf store info\n"
                            "  kerf store verify\n"
                            "  kerf store rm c3 --cascade && kerf store restore c3\n"

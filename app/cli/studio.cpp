@@ -33,7 +33,7 @@ Result<int> runStudio(const Context& context, std::vector<std::string> paths) {
 }  // namespace
 
 void addStudio(CommandLine& line) {
-  auto& command = line.add("studio", "Open the window, or draw it or a graph into a file",
+  auto& command = line.add("studio", "Open the window, or save a picture of it or of a graph",
                            "  kerf studio repro.py\n"
                            "  kerf studio repro.py --picture graph.pdf\n"
                            "  kerf studio trace.log --graph aot_joint_graph --picture joint.png --scale 50\n"

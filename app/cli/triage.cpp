@@ -90,24 +90,25 @@ Result<int> runTriage(Context& context, const TriageRequest& request) {
 }  // namespace
 
 void addTriage(CommandLine& line) {
-  auto& command = line.add("triage", "Judge, minify and bisect many captures, and say which failures are one bug",
+  auto& command = line.add("triage", "Test, minify and bisect many captures, and group the failures by bug",
                            "  kerf triage failures/ --oracle torch -o report\n"
                            "  kerf triage a/repro.py b/trace.log c3 --plant relu=accuracy --max-time 5m\n"
                            "  kerf triage failures/ --oracle command --check ./still-fails.sh --max-tests 200 --json");
   auto request = std::make_shared<TriageRequest>();
-  command.add_option("PATH", request->paths, "Files, folders or store ids; of a folder everything in it")->required();
+  command.add_option("PATH", request->paths, "Files, folders or store ids. A folder stands for everything in it")
+      ->required();
   addOracleOptions(command, request->oracle);
-  command.add_option("--jobs", request->jobs, "Candidates judged at once")
+  command.add_option("--jobs", request->jobs, "Number of candidates to test at once")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   addLimitOptions(command, request->maxTests, request->maxTime);
   command
       .add_option("--match", request->match,
-                  "Only failures in whose fingerprint or detail this regular expression is found count")
+                  "Count only failures whose fingerprint or detail matches this regular expression")
       ->type_name("REGEX");
   addFlakyOption(command, request->flaky);
-  command.add_flag("--fresh", request->fresh, "Ask again what earlier runs found out");
-  command.add_option("-o,--output", request->output, "Folder of report.html, report.txt and the clusters")
+  command.add_flag("--fresh", request->fresh, "Do not use the results of earlier runs");
+  command.add_option("-o,--output", request->output, "Folder for report.html, report.txt and the clusters")
       ->type_name("DIR")
       ->capture_default_str();
   line.onRun(command, [request](Context& context) { return runTriage(context, *request); });

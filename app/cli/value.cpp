@@ -105,7 +105,7 @@ Result<int> runValue(Context& context, const NodeValueRequest& request) {
 
 void addValue(CommandLine& line) {
   auto& command =
-      line.add("value", "Show a node's value: compiled, interpreted, in fp64, recorded, or the difference of two",
+      line.add("value", "Show the value of a node: compiled, interpreted, in fp64, recorded, or the difference of two",
                "  kerf value repro.py addmm_1\n"
                "  kerf value repro.py addmm_1 --side compiled --minus fp64\n"
                "  kerf value repro.py softmax --slice 0,3 --side interpreter\n"
@@ -117,22 +117,24 @@ void addValue(CommandLine& line) {
   request->columns = 8;
   const auto side = CLI::IsMember({"compiled", "interpreter", "fp64", "recorded"});
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("NODE", request->node, "Name of a node that gives a tensor")->required();
-  command.add_option("--side", request->side, "Who computes it: compiled, interpreter or fp64; recorded: nobody")
+  command.add_option("NODE", request->node, "Name of a node whose value is a tensor")->required();
+  command
+      .add_option("--side", request->side,
+                  "Which value: compiled, interpreter, fp64, or recorded (in the capture, nothing is computed)")
       ->check(side)
       ->capture_default_str();
   command.add_option("--minus", request->minus, "Show the difference to this side, in fp64")->check(side);
   command.add_option("--expect", request->expect, "Recorded values (out0, out1, …, in0, in1, … or nodes by name)")
       ->type_name("FILE");
-  command.add_option("--slice", request->slice, "Indices of the dimensions before the last two, which are shown")
+  command.add_option("--slice", request->slice, "Indices of all dimensions but the last two")
       ->delimiter(',')
       ->type_name("I,J,…");
-  command.add_option("--row", request->row, "First row of the cells that are printed")->check(CLI::NonNegativeNumber);
-  command.add_option("--column", request->column, "First column of them")->check(CLI::NonNegativeNumber);
+  command.add_option("--row", request->row, "First row to print")->check(CLI::NonNegativeNumber);
+  command.add_option("--column", request->column, "First column to print")->check(CLI::NonNegativeNumber);
   command.add_option("--save", request->save, "Write the whole value as .npy or .safetensors")->type_name("FILE");
-  command.add_option("--backend", request->backend, "Of the compiled side")->capture_default_str();
+  command.add_option("--backend", request->backend, "Backend of the compiled side")->capture_default_str();
   addPlantOption(command, request->plants, "Plant a fault in the compiled side");
-  addTimeoutOption(command, request->timeout, "Longest time for computing the value");
+  addTimeoutOption(command, request->timeout, "Seconds that computing the value may take");
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   line.onRun(command, [request](Context& context) { return runValue(context, *request); });

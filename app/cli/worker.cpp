@@ -17,7 +17,7 @@ Result<int> runWorker(Context& context, int file) {
 }  // namespace
 
 void addWorker(CommandLine& line) {
-  auto& command = line.add("worker", "Serve requests over a socket", "  kerf worker --fd 3");
+  auto& command = line.add("worker", "Serve requests over a socket (used by Studio)", "  kerf worker --fd 3");
   command.group("");
   auto file = std::make_shared<int>(-1);
   command.add_option("--fd", *file, "The socket's file descriptor")->required()->check(CLI::NonNegativeNumber);
