@@ -4,13 +4,9 @@
 #include <fstream>
 #include <set>
 
-<<<<<<< HEAD
 #include "engine/capture/inputs/generated_inputs.h"
-=======
-#include "engine/capture/common/generated_inputs.h"
 #include "engine/conformance/recorded_call.h"
 #include "engine/conformance/recorded_calls.h"
->>>>>>> 4b03e83b (Move the checks against recorded calls out of the op table's core)
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "tests/support/recordings.h"
