@@ -10,7 +10,7 @@ void takeTolerance(const std::string& text, bool byName, double& tolerance, work
   const auto equals = text.rfind('=');
   double value = 0;
   if (!CLI::detail::lexical_cast(text.substr(equals == std::string::npos ? 0 : equals + 1), value) || !(value >= 0))
-    throw CLI::ValidationError("--tol", fmt::format("\"{}\" is no number of at least 0", text));
+    throw CLI::ValidationError("--tol", fmt::format("\"{}\" is not a number of 0 or more", text));
   choice.toleranceGiven = choice.toleranceGiven || equals == std::string::npos;
   if (equals == std::string::npos)
     tolerance = value;

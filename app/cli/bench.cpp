@@ -86,7 +86,7 @@ Result<Outcome> runCase(const BenchCase& bench, const Options& options, std::sto
   const auto input = bench.input.empty() ? std::filesystem::path() : recordingsFolder(options.corpus) / bench.input;
   std::error_code ignored;
   if (!input.empty() && !std::filesystem::exists(input, ignored)) {
-    outcome.skipped = fmt::format("{} is not here; set --corpus or KERF_CORPUS", input.string());
+    outcome.skipped = fmt::format("{} was not found; set --corpus or KERF_CORPUS", input.string());
     return outcome;
   }
   auto work = bench.prepare(input);

@@ -95,18 +95,17 @@ void addBisect(CommandLine& line) {
   command
       .add_option(
           "--by", arguments->by,
-          "pass, subsystem (decompositions with --decompositions; pre-grad, joint and post-grad passes, lowering and "
-          "code generation, fusion, memory plan, LLVM optimisation), config (the options given with --config), fusion "
-          "(which fused kernels, as such), kernel (whose code) or module (which "
-          "modules of the model, each compiled by itself): halved until the culprits are known; node: every node "
-          "compared")
+          "What to turn off to find the culprits: pass; subsystem (decompositions with --decompositions; pre-grad, "
+          "joint and post-grad passes, lowering and code generation, fusion, memory plan, LLVM optimisation); config "
+          "(the options given with --config); fusion (fused kernels); kernel (generated kernels); module (modules of "
+          "the model, each compiled alone). Or node: compare every node")
       ->check(CLI::IsMember(kinds))
       ->type_name("KIND")
       ->required();
   command
       .add_option("--oracle", request.oracle,
-                  "engine, or torch: your PyTorch, by pass or subsystem with its CompilerBisector, by config with the "
-                  "options that the capture sets and those of --option")
+                  "engine, or torch (your PyTorch): --by pass or subsystem uses its CompilerBisector, --by config "
+                  "the options in the capture and those of --option")
       ->check(CLI::IsMember({"engine", "torch"}))
       ->capture_default_str();
   command.add_option("--backend", request.backend, "engine: llvm, interp or cuda: the compiled side")

@@ -37,7 +37,7 @@ struct CodeHint {
   std::string_view text;
 };
 constexpr CodeHint codeHints[] = {
-    {ErrorCode::BadUsage, "`kerf COMMAND --help` shows what a command takes"},
+    {ErrorCode::BadUsage, "`kerf COMMAND --help` lists the options of a command"},
     {ErrorCode::UnsupportedOp, "`kerf show` still displays the graph; only running it needs the op"},
     {ErrorCode::Internal, "this is a bug in Kerf; please report it with the file that caused it"},
 };

@@ -110,14 +110,16 @@ std::string differencesText(const std::vector<OutputRow>& outputs) {
 
 /// What agrees, and what that is worth.
 std::string sameText(const std::vector<OutputRow>& outputs) {
-  if (outputs.empty()) return "nothing to compare: both sides ran, but the graph returns and writes into nothing";
+  if (outputs.empty())
+    return "nothing to compare: both sides ran, but the graph has no outputs and writes into no input";
   std::string text = "all outputs are the same";
   const auto mutated = std::ranges::count(outputs, "mutation", &OutputRow::kind);
   if (mutated > 0) text += fmt::format(", and so {}", counted(mutated, "mutated value"));
   const auto empty = std::ranges::count_if(outputs, &OutputRow::nothingFinite);
   if (empty > 0) text += fmt::format("; no finite element was compared in {} of them", empty);
   const auto excused = std::ranges::count_if(outputs, passedByNan<OutputRow>);
-  if (excused > 0) text += fmt::format("; {} passed only by PyTorch's rule for NaN: finite elements differ", excused);
+  if (excused > 0)
+    text += fmt::format("; {} passed only because PyTorch's rule accepts NaN: finite elements differ", excused);
   return text;
 }
 

@@ -136,8 +136,10 @@ void printGradients(const ConformanceAnswer& answer, bool verbose) {
     constant += row.constant;
     missing += row.missing;
   }
-  fmt::print("of {} calls {} agree with differences, {} let nothing flow, {} differ, {} have no rule, {}\n",
-             answer.cases, checked, constant, answer.failed, missing, durationText(answer.time));
+  fmt::print(
+      "of {} calls {} agree with finite differences, {} have a constant result, {} differ, {} have no rule, "
+      "{}\n",
+      answer.cases, checked, constant, answer.failed, missing, durationText(answer.time));
 }
 
 struct ConformanceReportForm {

@@ -149,7 +149,7 @@ Result<void> DemoRun::cutDown() {
   KERF_TRY(m_minified, m_context.bench().perform(request, m_context.job(progress, show)));
   progress.finish();
   if (m_minified.cancelled)
-    return fail(ErrorCode::Cancelled, "stopped; {} keeps what was reached", m_minified.reductionId);
+    return fail(ErrorCode::Cancelled, "stopped; {} keeps the best graph so far", m_minified.reductionId);
   say(fmt::format("{} -> {} nodes in {} and {}; {}; the failure is still {}", m_minified.startNodes, m_minified.nodes,
                   durationText(m_minified.time), counted(m_minified.tests, "test"),
                   m_minified.oneMinimal ? "no node can be left out" : "not proven minimal", m_minified.fingerprint));
@@ -166,7 +166,7 @@ Result<void> DemoRun::showRepro() {
   block(code);
   say(fmt::format("stored as {}, written to {}; a fresh process imported it and found {}", m_minified.reproId,
                   m_minified.repro, m_minified.rechecked));
-  say(fmt::format("where PyTorch is installed: python {} run", m_minified.repro));
+  say(fmt::format("run it with PyTorch: python {} run", m_minified.repro));
   m_json["repro_id"] = m_minified.reproId;
   m_json["repro"] = std::filesystem::absolute(m_minified.repro).string();
   return {};
@@ -179,7 +179,7 @@ Result<void> DemoRun::takeScreenshot() {
   heading("Studio", fmt::format("kerf-studio --screenshot {} {}", picture.string(), m_samplePath.string()));
   m_json["screenshot"] = nullptr;
   if (studio.empty()) {
-    say("no screenshot: no kerf-studio beside this kerf, which was built without Qt 6 or where there is no display");
+    say("no screenshot: there is no kerf-studio beside this kerf (it was built without Qt 6, or without a display)");
     return {};
   }
   const auto shot = runProgram(
@@ -199,7 +199,7 @@ Result<void> DemoRun::takeScreenshot() {
 Result<void> DemoRun::writeReport() {
   const auto path = m_folder / "report.md";
   m_json["report"] = path.string();
-  return writeTextFile("# Kerf's main job on " + m_samplePath.filename().string() + "\n" + m_report, path);
+  return writeTextFile("# Kerf on " + m_samplePath.filename().string() + "\n" + m_report, path);
 }
 
 }  // namespace kerf::cli

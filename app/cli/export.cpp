@@ -42,7 +42,7 @@ Result<int> runExport(Context& context, const ExportRequest& request) {
 }
 
 std::string formatHelp() {
-  std::string text = "Else the output's extension decides, and a folder means repro:";
+  std::string text = "Format of the file. By default the extension decides, and a folder means repro:";
   for (const auto& format : exportFormats())
     text += fmt::format("\n{} ({}): {}", format.name, format.extension, format.what);
   return text + "\nrecord: a record's payload";

@@ -64,7 +64,7 @@ void show(const Context& context, const JobEvent& event) {
 }  // namespace
 
 Result<int> followLog(Context& context, const std::string& path) {
-  if (!context.json) fmt::print(stderr, "following {}; Ctrl-C ends and stores it\n", path);
+  if (!context.json) fmt::print(stderr, "following {}; press Ctrl-C to stop and store it\n", path);
   KERF_TRY(const auto imported,
            context.perform(FollowRequest{path}, [&](const JobEvent& event) { show(context, event); }));
   Json captures = Json::array();
@@ -75,7 +75,7 @@ Result<int> followLog(Context& context, const std::string& path) {
   if (context.json)
     printJsonLine({{"event", "done"}, {"store", imported.store}, {"captures", std::move(captures)}});
   else if (imported.captures.empty())
-    fmt::print("nothing came; nothing is stored\n");
+    fmt::print("the log has nothing yet, so nothing is stored\n");
   return 0;
 }
 

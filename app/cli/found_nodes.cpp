@@ -36,7 +36,7 @@ Result<std::string> foundNodes(Context& context, const GraphAddress& address, co
   KERF_TRY(const auto query, NodeQuery::parse(where));
   if (const auto facts = query.factsAskedFor(); !facts.empty())
     return fail(ErrorCode::BadUsage,
-                "a graph alone does not tell which nodes are {0}; search for is:{0} in Kerf Studio", *facts.begin());
+                "the graph alone does not say which nodes are {0}; search for is:{0} in Kerf Studio", *facts.begin());
   KERF_TRY(const auto graph, context.perform(GraphRequest{address}));
   std::vector<const NodeDoc*> found;
   for (const auto& node : graph->nodes)

@@ -144,7 +144,7 @@ Json listJson(const Docs& docs, Make make) {
 
 std::string guardsText(const GuardsDoc& doc) {
   std::string text = doc.title + (doc.compileId.empty() ? "" : "  " + doc.compileId) + "\n";
-  if (doc.symbols.empty() && doc.recorded.empty()) text += "every size is a number: no guards\n";
+  if (doc.symbols.empty() && doc.recorded.empty()) text += "every size is a number, so there are no guards\n";
   const auto add = [&](const std::string& part) {
     if (!part.empty()) text += "\n" + part;
   };

@@ -17,7 +17,7 @@ struct HintRow {
 
 constexpr HintRow rows[] = {
     {Advice::None, "", ""},
-    {Advice::AllowCall, "--allow-call {} lets it through", ""},
+    {Advice::AllowCall, "--allow-call {} allows it", ""},
     {Advice::BisectByNode, "try --by node", ""},
     {Advice::ChooseBackend, "add --backend llvm", ""},
     {Advice::ChooseFormat, "--format {} needs nothing else", "name the format with --format"},

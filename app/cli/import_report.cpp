@@ -45,7 +45,7 @@ void printGraph(const ImportedGraph& graph, bool verbose) {
   fmt::print("\n");
   printUnknown(graph.unknownOps, verbose);
   if (!graph.missingStorages.empty()) {
-    fmt::print("    {} missing: random data stands in when the graph runs\n",
+    fmt::print("    {} missing: random data is used when the graph runs\n",
                counted(std::ssize(graph.missingStorages), "storage"));
   }
   for (const auto& name : graph.missingStorages)

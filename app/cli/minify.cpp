@@ -88,23 +88,23 @@ std::string progressText(const MinifyEvent& event) {
 void printFindings(const Minified& minified) {
   std::string_view which = "a second";
   for (const auto& slip : minified.findings) {
-    fmt::print("{} bug was met: {} ({} nodes): {}\n", which, slip.id, slip.nodes, slip.fingerprint);
+    fmt::print("{} bug was found: {} ({} nodes): {}\n", which, slip.id, slip.nodes, slip.fingerprint);
     which = "another";
   }
 }
 
 std::string minimalText(const Minified& minified) {
-  if (minified.oneMinimal) return fmt::format("no edit of {} kinds makes it smaller", minified.editSet.size());
-  if (!minified.stoppedBy.empty()) return fmt::format("not proven: stopped by {}", minified.stoppedBy);
+  if (minified.oneMinimal) return fmt::format("none of {} kinds of edits makes it smaller", minified.editSet.size());
+  if (!minified.stoppedBy.empty()) return fmt::format("not proven: the search was stopped by {}", minified.stoppedBy);
   if (minified.lostEdits == 0) return "not proven";
-  return fmt::format("not proven: {} edits could not be built, since Kerf failed at them", minified.lostEdits);
+  return fmt::format("not proven: Kerf failed to build {} edits", minified.lostEdits);
 }
 
 void printMinified(const Minified& minified) {
   if (minified.cancelled) {
     fmt::print("stopped at {} of {} nodes after {} tests, {}\n", minified.nodes, minified.startNodes, minified.tests,
                durationText(minified.time));
-    fmt::print("everything accepted is kept as {}: run the same command again to go on, or `kerf export {} -o DIR`\n",
+    fmt::print("the best graph so far is stored as {}: run the same command again to go on, or `kerf export {} -o DIR`\n",
                minified.reductionId, minified.reductionId);
     printFindings(minified);
     return;
@@ -113,10 +113,10 @@ void printMinified(const Minified& minified) {
              minified.nodes, minified.tests, minified.steps, minified.cacheHits, durationText(minified.time));
   fmt::print("fails with   {}\n", minified.fingerprint);
   if (minified.startedAs != minified.fingerprint)
-    fmt::print("at first     {}; same: {}\n", minified.startedAs, minified.matchRule);
+    fmt::print("at first     {}; counts as the same: {}\n", minified.startedAs, minified.matchRule);
   fmt::print("minimal      {}\n", minimalText(minified));
   if (minified.passesAsked > 1)
-    fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n",
+    fmt::print("flaky        failed in {:.0f} % of the first runs; a graph passes after {} runs without a failure\n",
                minified.failureRate * 100, minified.passesAsked);
   if (!minified.reproId.empty()) fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);

@@ -26,7 +26,7 @@ std::optional<std::chrono::milliseconds> durationOf(const std::string& text) {
 }
 
 std::string checkDuration(const std::string& text) {
-  return durationOf(text) ? std::string() : "\"" + text + "\" is no time; write 90, 90s, 5m or 1h";
+  return durationOf(text) ? std::string() : "\"" + text + "\" is not a time; write 90, 90s, 5m or 1h";
 }
 
 /// Of --flaky without a number.

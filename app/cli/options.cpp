@@ -35,7 +35,7 @@ void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
                   "Seed of generated inputs. The values of an input depend only on the seed and its name")
       ->check([](const std::string& text) {
         const bool fits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return fits ? std::string() : text + " is no whole number from 0 on";
+        return fits ? std::string() : text + " is not a whole number of 0 or more";
       })
       ->capture_default_str();
 }

@@ -105,11 +105,12 @@ bool FailureMatch::accepts(std::string_view fingerprint, std::string_view detail
 
 std::string FailureMatch::rule(std::string_view wanted) const {
   if (m_kind == Kind::Any) return "any failure";
-  if (m_kind == Kind::Pattern) return fmt::format("fingerprint or detail has /{}/", m_text);
+  if (m_kind == Kind::Pattern) return fmt::format("fingerprint or detail matches /{}/", m_text);
   if (!AccuracyIdentity::parse(wanted)) return "the same fingerprint";
   return fmt::format(
-      "the same kind of difference, of the same op; or of one on the way to it, its ratio to the limit at most {} "
-      "powers of ten below the start graph's; or of one elsewhere, within {} of the last",
+      "the same kind of difference in the same op; or in an op that leads to it, with a ratio to the limit at most "
+      "{} powers of ten below that of the start graph; or in another op, with a ratio within {} powers of ten of the "
+      "last one",
       mostFall, mostAway);
 }
 

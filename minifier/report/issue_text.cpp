@@ -115,7 +115,7 @@ std::string versions(const IssueFacts& facts) {
 std::string failureSentence(std::string_view fingerprint) { return std::string(rowOf(fingerprint).sentence); }
 
 std::string expectedOfRun(std::string_view fingerprint, std::string_view fault) {
-  if (!fault.empty()) return "no failure: the fault was planted in Kerf's compiler, and PyTorch has it not";
+  if (!fault.empty()) return "no failure, because the fault was planted in Kerf's compiler";
   return std::string(rowOf(fingerprint).expected);
 }
 
@@ -138,7 +138,7 @@ std::string issueText(const IssueFacts& facts, const GraphModule& module) {
   text += fmt::format("In this graph {}.\n\n", failureSentence(facts.fingerprint));
   text += fmt::format("- fingerprint: {}\n", inlineCode(facts.fingerprint));
   if (!facts.detail.empty()) text += fmt::format("- seen: {}\n", inlineCode(facts.detail));
-  text += fmt::format("- `python repro.py run` is to show: {}\n", expectedOfRun(facts.fingerprint, facts.fault));
+  text += fmt::format("- expected from `python repro.py run`: {}\n", expectedOfRun(facts.fingerprint, facts.fault));
   if (!facts.confirmed.empty()) text += fmt::format("- {}\n", facts.confirmed);
   text += howItWasFound(facts);
   text += fmt::format("\n## Minimal graph\n\nOps: {}\n\n", inlineCode(calledOps(module)));

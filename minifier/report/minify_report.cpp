@@ -50,7 +50,7 @@ std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyR
   lines.push_back(commentLine(fmt::format("failure: {}", failureSentence(result.fingerprint))));
   if (const std::string identity = identityOf(result, context); !identity.empty()) lines.push_back(commentLine(identity));
   lines.push_back(commentLine(
-      fmt::format("`python repro.py run` is to show: {}", expectedOfRun(result.fingerprint, context.fault))));
+      fmt::format("expected from `python repro.py run`: {}", expectedOfRun(result.fingerprint, context.fault))));
   return lines;
 }
 

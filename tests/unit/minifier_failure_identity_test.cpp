@@ -163,7 +163,7 @@ TEST(FailureMatch, SaysItsRule) {
   EXPECT_EQ(same.rule("crash:SIGSEGV:run"), "the same fingerprint");
   EXPECT_NE(same.rule("accuracy:magnitude").find("at most 5 powers of ten below the start"), std::string::npos);
   EXPECT_EQ(FailureMatch::any().rule(""), "any failure");
-  EXPECT_EQ(FailureMatch::pattern("a.b").value().rule(""), "fingerprint or detail has /a.b/");
+  EXPECT_EQ(FailureMatch::pattern("a.b").value().rule(""), "fingerprint or detail matches /a.b/");
 }
 
 TEST(FailureMatch, PatternsAreFoundInFingerprintAndDetail) {

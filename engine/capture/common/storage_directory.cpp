@@ -267,12 +267,13 @@ void noteMissingStorages(const CapturedGraph& graph, std::vector<std::string>& n
     }
   }
   if (unsaved > 0)
-    notes.push_back(fmt::format("{} of {} storages were saved without data: made-up values stand in unless inputs are given",
-                                unsaved, graph.storages.size()));
+    notes.push_back(
+        fmt::format("{} of {} storages were saved without data: made-up values are used unless inputs are given",
+                    unsaved, graph.storages.size()));
   if (missing > 0)
-    notes.push_back(fmt::format("{} of {} storages are missing in {} (line {}: {}): made-up values stand in unless inputs are given",
-                                missing, graph.storages.size(), graph.storageDirectory.string(), first->line,
-                                first->hash));
+    notes.push_back(fmt::format(
+        "{} of {} storages are missing in {} (line {}: {}): made-up values are used unless inputs are given", missing,
+        graph.storages.size(), graph.storageDirectory.string(), first->line, first->hash));
 }
 
 }  // namespace kerf::inline capture

@@ -25,8 +25,9 @@ bool isMissing(const CapturedGraph& graph, const StorageRef& reference) {
 
 /// "values that the graph can use" and the like, for notes.
 std::string_view standInText(InputFill fill) {
-  static constexpr std::string_view texts[] = {"made up after what the graph does with them",
-                                               "random floats and zero integers used", "zeros used", "ones used"};
+  static constexpr std::string_view texts[] = {"values that fit the graph are used",
+                                               "random floats and zero integers are used", "zeros are used",
+                                               "ones are used"};
   return texts[std::size_t(fill)];
 }
 
@@ -186,7 +187,7 @@ Result<ValueList> generated(const CapturedGraph& graph, const LoadOptions& optio
   KERF_TRY(ValueList values, generateInputs(graph.module, options));
   if (notes != nullptr)
     notes->push_back(
-        fmt::format("the graph came without data: {} inputs {}", values.size(), standInText(options.fill)));
+        fmt::format("the graph has no data for its {} inputs: {}", values.size(), standInText(options.fill)));
   return values;
 }
 

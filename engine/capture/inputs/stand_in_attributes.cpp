@@ -36,8 +36,7 @@ class StandIns {
 
   void report() const {
     if (m_notes == nullptr) return;
-    if (m_tensors > 0)
-      m_notes->push_back(fmt::format("{} attributes are only mentioned: random data stands in", m_tensors));
+    if (m_tensors > 0) m_notes->push_back(fmt::format("{} attributes have no data: random data is used", m_tensors));
     if (m_unknown > 0)
       m_notes->push_back(fmt::format("{} attributes and modules are only mentioned: they have no value", m_unknown));
   }

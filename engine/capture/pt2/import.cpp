@@ -105,9 +105,9 @@ class InputMaker {
 
   void report() {
     if (m_madeUp > 0)
-      m_notes.push_back(
-          fmt::format("{} inputs have no saved data (the first is '{}'): made-up values stand in unless inputs are given",
-                      m_madeUp, m_firstMadeUp));
+      m_notes.push_back(fmt::format(
+          "{} inputs have no saved data (the first is '{}'): made-up values are used unless inputs are given", m_madeUp,
+          m_firstMadeUp));
   }
 
  private:

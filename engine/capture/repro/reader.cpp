@@ -229,7 +229,7 @@ class ReproReader {
     }
     if (m_lostTensors > 0)
       m_capture.notes.push_back(
-          fmt::format("{} buffers or parameters were saved without values: random data stands in", m_lostTensors));
+          fmt::format("{} buffers or parameters were saved without values: random data is used", m_lostTensors));
     m_capture.kind = "repro";
     m_capture.path = m_path;
     m_capture.torchVersion = m_capture.envelope.torchVersion;
