@@ -69,7 +69,8 @@ Result<PassConfig> passConfig(const PassChoice& choice) {
 Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& choice) {
   options.compare.requireFp64 = choice.requireFp64;
   if (choice.strict && choice.requireFp64)
-    return fail(ErrorCode::BadUsage, "strict accuracy compares without the fp64 reference that is required; choose one of the two");
+    return fail(ErrorCode::BadUsage,
+                "strict accuracy compares without the fp64 reference that is required; choose one of the two");
   options.compare.ignoreNonFloat = choice.ignoreNonFloat;
   options.compare.useFp64 = !choice.strict;
   options.compare.forwardOnly = choice.forwardOnly;

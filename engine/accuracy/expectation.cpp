@@ -112,7 +112,7 @@ class RoundingNoise {
 };
 
 Result<ExpectationVerdict> checkOne(const Tensor& got, const Tensor& expected, const std::string& name,
-                                const ExpectationRule& rule, double rounding) {
+                                    const ExpectationRule& rule, double rounding) {
   if (got.sizes() != expected.sizes()) {
     return fail(ErrorCode::BadInput, "{} is recorded as {}, but the graph gives {}", name, tensorText(expected),
                 tensorText(got));
@@ -133,7 +133,7 @@ Result<ExpectationVerdict> checkOne(const Tensor& got, const Tensor& expected, c
 }  // namespace
 
 Result<std::vector<ExpectationVerdict>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
-                                                     const ExpectationRule& rule) {
+                                                         const ExpectationRule& rule) {
   KERF_TRY(const auto records, recordsOf(recorded, outputs.size(), rule.prefix));
   KERF_TRY(const auto noise, RoundingNoise::of(records, recorded, rule));
   std::vector<ExpectationVerdict> rows;
@@ -154,8 +154,8 @@ Result<std::vector<ExpectationVerdict>> checkExpectation(const SafetensorsFile& 
 std::string mutatedPrefix(const ExpectationRule& rule) { return rule.prefix == "out" ? "mutated_" : "mutated64_"; }
 
 Result<std::vector<ExpectationVerdict>> checkMutated(const SafetensorsFile& recorded,
-                                                 const std::vector<std::pair<std::string, Value>>& mutated,
-                                                 const ExpectationRule& rule) {
+                                                     const std::vector<std::pair<std::string, Value>>& mutated,
+                                                     const ExpectationRule& rule) {
   const std::string prefix = mutatedPrefix(rule);
   const double step = prefix == "mutated_" ? 0x1p-23 : 0x1p-52;
   std::vector<ExpectationVerdict> rows;
@@ -172,8 +172,8 @@ Result<std::vector<ExpectationVerdict>> checkMutated(const SafetensorsFile& reco
 }
 
 Result<std::vector<ExpectationVerdict>> checkNamed(const SafetensorsFile& recorded,
-                                               const std::vector<std::pair<std::string, Value>>& values,
-                                               const ExpectationRule& rule) {
+                                                   const std::vector<std::pair<std::string, Value>>& values,
+                                                   const ExpectationRule& rule) {
   double largest = 0;
   for (const auto& [name, tensor] : recorded.tensors) {
     KERF_TRY(const auto self, gapBetween(tensor, tensor));

@@ -35,22 +35,22 @@ struct ExpectationRule {
 /// rounding step of the largest recorded value. BadInput when the file does not fit: no such outputs, an index the
 /// graph has no tensor for, a tensor output without a record, another shape.
 Result<std::vector<ExpectationVerdict>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
-                                                     const ExpectationRule& rule);
+                                                         const ExpectationRule& rule);
 
 /// Prefix of a mutated value's name in a file of outputs: "mutated_", or "mutated64_" beside "out64_".
 std::string mutatedPrefix(const ExpectationRule& rule);
 /// One verdict per recorded mutated value ("mutated_exp_avg"), by the same rules; none where the file has none. BadInput for
 /// one that the graph does not mutate.
 Result<std::vector<ExpectationVerdict>> checkMutated(const SafetensorsFile& recorded,
-                                                 const std::vector<std::pair<std::string, Value>>& mutated,
-                                                 const ExpectationRule& rule);
+                                                     const std::vector<std::pair<std::string, Value>>& mutated,
+                                                     const ExpectationRule& rule);
 
 /// One verdict per recorded tensor that `values` names ("loss", "grad.fc1.weight"), and for each other "grad.…" of the file
 /// BadInput: the graph has no such gradient. An error is accepted too that is at most eight rounding steps of the largest
 /// recorded value of all of them (gradients that are zero but for rounding).
 Result<std::vector<ExpectationVerdict>> checkNamed(const SafetensorsFile& recorded,
-                                               const std::vector<std::pair<std::string, Value>>& values,
-                                               const ExpectationRule& rule);
+                                                   const std::vector<std::pair<std::string, Value>>& values,
+                                                   const ExpectationRule& rule);
 
 /// "f32[2, 3]".
 std::string tensorText(const Tensor& tensor);

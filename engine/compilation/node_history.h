@@ -12,7 +12,8 @@ namespace kerf::inline compilation {
 /// A node at one stage.
 struct HistoryNode {
   std::string name, call;
-  std::string how;  ///< how it is known: "same", "rewritten", "recorded", "merged", …; empty: the node that was asked for
+  std::string
+      how;  ///< how it is known: "same", "rewritten", "recorded", "merged", …; empty: the node that was asked for
 };
 struct HistoryStage {
   std::string graph;  ///< "aot_joint_graph", as the capture names it

@@ -15,7 +15,8 @@ Result<std::vector<RecordedFusionGroup>> groupsFor(const Capture& capture, std::
     return fail(ErrorCode::BadUsage, "there is no emulation \"{}\": inductor or kerf", emulate);
   auto part = compiledPartOf(capture, graph);
   if (part) return std::move(part->groups);
-  return fail(ErrorCode::BadUsage, "{}; the emulation \"kerf\" takes the kernels of the compiled side", part.error().message);
+  return fail(ErrorCode::BadUsage, "{}; the emulation \"kerf\" takes the kernels of the compiled side",
+              part.error().message);
 }
 
 /// Recorded outputs "out0", "out1", … of what the graph returns; None where there is no record.

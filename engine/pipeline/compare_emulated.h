@@ -17,7 +17,8 @@ struct EmulatedSide {
   std::string emulate;     ///< "inductor": the groups that the capture recorded; "kerf": those of the compiled side
   CompileOptions compile;
   CompareOptions compare;
-  std::string results = {};  ///< a .safetensors with "out0", "out1", … to judge in place of the compiled side; empty: none
+  std::string results =
+      {};  ///< a .safetensors with "out0", "out1", … to judge in place of the compiled side; empty: none
 };
 
 /// `plain` is as without an emulation, but that kernels of the compiled side keep float32. BadUsage for another name and

@@ -56,8 +56,8 @@ class TensorView {
   std::int64_t columns() const;
   std::string cellText(std::int64_t element) const;
 
-  Tensor m_own;   ///< contiguous, in its own dtype
-  Tensor m_wide;  ///< the same in fp64; absolute values of complex ones
+  Tensor m_own;    ///< contiguous, in its own dtype
+  Tensor m_wide;   ///< the same in fp64; absolute values of complex ones
   Tensor m_parts;  ///< real and imaginary parts by turns, in fp64; of a complex tensor alone
 };
 

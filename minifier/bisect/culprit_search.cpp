@@ -16,7 +16,8 @@ constexpr std::size_t fewParts = 8;
 
 class CulpritSearch {
  public:
-  CulpritSearch(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial, const WorkProgress& progress)
+  CulpritSearch(const std::vector<std::string>& parts, std::string_view what, const PartTrial& trial,
+                const WorkProgress& progress)
       : m_parts(parts), m_what(what), m_trial(trial), m_progress(progress) {}
 
   Result<CulpritReport> run() {

@@ -32,7 +32,8 @@ Result<std::string> compareWith(const BisectedCompiler& compiler, const CompileO
     if (!result && result.error().code != ErrorCode::UnsupportedOp) failure = result.error().text();
     return result;
   };
-  const auto report = sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, compiler.options.compare);
+  const auto report =
+      sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, compiler.options.compare);
   if (!failure.empty()) return failure;
   if (!report) return fail(report.error());
   for (const auto& output : report->outputs)
@@ -220,7 +221,8 @@ Result<CulpritReport> bisectParts(BisectedParts which, const BisectedCompiler& c
     CompileOptions compile = compiler.options.compile;
     compile.keepArtifacts = false;
     if (parts.choose) parts.choose(compile, on);
-    return attempt(compiler, compile, parts.running ? parts.running(on) : runWhole(compiler.candidate.module), progress.stop);
+    return attempt(compiler, compile, parts.running ? parts.running(on) : runWhole(compiler.candidate.module),
+                   progress.stop);
   };
   return findCulprits(parts.names, parts.what, trial, progress);
 }

@@ -76,7 +76,8 @@ Result<CulpritReport> torchOptionCulprits(TorchOracle& oracle, const std::vector
   }
   const std::vector<std::string> options = optionsOf(like.envelope);
   if (options.empty())
-    return fail(ErrorCode::BadUsage, Hint{Advice::GiveTorchOption}, "the capture sets no options of PyTorch: give some");
+    return fail(ErrorCode::BadUsage, Hint{Advice::GiveTorchOption},
+                "the capture sets no options of PyTorch: give some");
   const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
     Capture patched = like;
     for (std::size_t i = 0; i < on.size(); ++i) {

@@ -122,8 +122,8 @@ Result<void> writeCluster(const TriageOutcome& triage, FailureCluster& cluster, 
 }  // namespace
 
 std::string_view stateName(State state) {
-  constexpr std::string_view names[] = {"fails", "passes", "cannot be tested", "not opened", "fails otherwise",
-                                        "not reached"};
+  constexpr std::string_view names[] = {"fails",      "passes",          "cannot be tested",
+                                        "not opened", "fails otherwise", "not reached"};
   return names[std::size_t(state)];
 }
 

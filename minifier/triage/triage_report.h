@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "minifier/triage/triage.h"
 #include "engine/support/result.h"
+#include "minifier/triage/triage.h"
 
 namespace kerf::inline minifier::inline triage {
 

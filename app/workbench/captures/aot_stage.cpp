@@ -163,15 +163,16 @@ GraphSignature signatureOf(const AotGraph& traced) {
   for (std::size_t k = 0; k < traced.mutatedOutputs; ++k, ++at) {
     const AotInput& input = inputs[traced.metadata.mutatedInputs[k]];
     const bool buffer = input.kind == AotInput::Kind::Buffer || input.kind == AotInput::Kind::Parameter;
-    signature.outputs.push_back({buffer ? "buffer_mutation" : "user_input_mutation", nameOfItem(graph, at), input.source});
+    signature.outputs.push_back(
+        {buffer ? "buffer_mutation" : "user_input_mutation", nameOfItem(graph, at), input.source});
   }
   for (std::size_t k = 0; k < traced.userOutputs; ++k, ++at)
     signature.outputs.push_back({"user_output", nameOfItem(graph, at), ""});
   if (traced.tangents.empty()) return signature;
   for (const AotInput& input : inputs) {
     const bool parameter = input.kind == AotInput::Kind::Parameter;
-    signature.outputs.push_back({parameter ? "gradient_to_parameter" : "gradient_to_user_input", nameOfItem(graph, at++),
-                                 input.source});
+    signature.outputs.push_back(
+        {parameter ? "gradient_to_parameter" : "gradient_to_user_input", nameOfItem(graph, at++), input.source});
   }
   return signature;
 }
@@ -219,8 +220,8 @@ AotSubject aotSubject(const CapturedGraph& graph, AotStage stage, const Job& job
   addNnModuleParameters(subject.module);
   if (stage != AotStage::Joint || graph.program == nullptr) return subject;
   if (const std::size_t changed = setTrainingMode(subject.module, true); changed > 0)
-    job.tell(NoteEvent{NoteEvent::Weight::Detail,
-                       fmt::format("{} calls of layers were put into training mode", changed)});
+    job.tell(
+        NoteEvent{NoteEvent::Weight::Detail, fmt::format("{} calls of layers were put into training mode", changed)});
   return subject;
 }
 
@@ -244,8 +245,8 @@ void setGoal(CompileOptions& options, const GraphSource& source) {
       options.partition.joint.staticInputs->push_back(input.name);
 }
 
-Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job) {
-  annotateIfPossible(source, job);
+Result<GraphSource> stageOf(GraphSource source, const StageChoice& choice, const Job& job) {
+  source = shapedForReading(std::move(source), job);
   CapturedGraph before = source.graph();
   addNnModuleParameters(before.module);
   KERF_TRY(AotGraph traced, traceStage(before, choice, job));
@@ -260,7 +261,7 @@ Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const J
   source.aot = std::make_shared<const AotGraph>(std::move(traced));
   source.graphId.reset();
   source.edited = true;
-  return {};
+  return source;
 }
 
 }  // namespace kerf::workbench

@@ -22,10 +22,10 @@ struct StageChoice {
 /// seeds as inputs); none for "" and "dynamo", which is the graph as it was captured. BadUsage for others.
 Result<std::optional<StageChoice>> parseStage(const std::string& name);
 
-/// Replaces the source's graph by its stage: the same inputs, attributes that became inputs before them, and made-up
+/// The source with its stage in the place of its graph: the same inputs, attributes that became inputs before them, and made-up
 /// tangents behind them. Exported programs are put into training mode for a joint graph. The new graph's signature says
 /// what its inputs and outputs are (gradients as "gradient_to_parameter"). Errors name the node that has no such form.
-Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job);
+Result<GraphSource> stageOf(GraphSource source, const StageChoice& choice, const Job& job);
 /// A captured graph as aotTrace takes it: with the parameters of modules that only reprs tell, in training mode for a
 /// joint graph of an exported program.
 struct AotSubject {
@@ -34,7 +34,7 @@ struct AotSubject {
   std::function<bool(const AotInput&)> requiresGrad;
 };
 AotSubject aotSubject(const CapturedGraph& graph, AotStage stage, const Job& job);
-/// What deriveStage traces, where the source's shapes are known.
+/// What stageOf traces, where the source's shapes are known.
 Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job);
 
 /// A joint graph that was derived from a forward graph is compiled as a training step: partitioned, with forward and

@@ -38,8 +38,7 @@ std::vector<std::size_t> givenPlaces(const CapturedGraph& graph) {
 /// The placeholder of that name.
 std::optional<std::size_t> placeOf(const Graph& graph, const std::string& name) {
   const auto placeholders = graph.placeholders();
-  const auto found =
-      std::ranges::find_if(placeholders, [&](NodeId id) { return graph.node(id).target() == name; });
+  const auto found = std::ranges::find_if(placeholders, [&](NodeId id) { return graph.node(id).target() == name; });
   return found == placeholders.end() ? std::nullopt : std::optional(std::size_t(found - placeholders.begin()));
 }
 
@@ -59,7 +58,8 @@ Result<std::vector<GivenInput>> match(const CapturedGraph& graph, const Safetens
     }
     given.push_back({name, users[*number], &tensor});
   }
-  if (given.empty()) return fail(ErrorCode::BadInput, "the file holds no inputs; they are named in0, in1, … or after placeholders");
+  if (given.empty())
+    return fail(ErrorCode::BadInput, "the file holds no inputs; they are named in0, in1, … or after placeholders");
   return given;
 }
 
@@ -88,8 +88,8 @@ Result<void> checkAgainst(const GivenInput& input, const std::string& placeholde
               dtypeInfo(meta.dtype).torchName, sizesText(meta));
 }
 
-/// Symbols that the given tensors' sizes settle, beside those of --sym.
-Result<void> settleSymbols(GraphSource& source, const std::vector<GivenInput>& given) {
+/// Symbols that the given tensors' sizes settle, beside those that were given.
+Result<SymbolBindings> settledSymbols(const ShapedGraph& source, const std::vector<GivenInput>& given) {
   const auto& graph = source.graph().module.graph;
   const auto placeholders = graph.placeholders();
   std::vector<SizeEquation> equations;
@@ -98,8 +98,7 @@ Result<void> settleSymbols(GraphSource& source, const std::vector<GivenInput>& g
     const auto* meta = node.meta().value.tensor();
     if (meta != nullptr) KERF_CHECK(checkAgainst(input, node.name(), *meta, equations));
   }
-  KERF_TRY(source.symbols, solveSizes(equations, source.symbols));
-  return {};
+  return solveSizes(equations, source.symbols);
 }
 
 }  // namespace
@@ -114,37 +113,37 @@ Result<InputChoice> parseInputChoice(const std::string& text) {
 
 bool hasInputs(const SafetensorsFile& file) { return file.find("in0") != nullptr; }
 
-Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& file, const Job& job) {
+Result<RunnableGraph> runnableOn(GraphSource source, const SafetensorsFile& file, const Job& job) {
   KERF_TRY(const auto given, match(source.graph(), file));
-  KERF_CHECK(annotateShapes(source));
-  KERF_CHECK(settleSymbols(source, given));
-  KERF_TRY(auto inputs, prepareRecorded(source, job));
+  KERF_TRY(ShapedGraph known, shaped(std::move(source)));
+  KERF_TRY(known.symbols, settledSymbols(known, given));
+  KERF_TRY(RunnableGraph ready, runnableOnRecorded(std::move(known), job));
   for (const auto& input : given) {
-    if (input.place >= inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
-    auto& slot = inputs[input.place];
+    if (input.place >= ready.inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
+    auto& slot = ready.inputs[input.place];
     if (slot.as<std::int64_t>() != nullptr)
       slot = Value(input.tensor->itemAsInt());
     else
       slot = Value(*input.tensor);
-    if (input.place < source.origins.size()) {
-      source.origins[input.place].source = InputOrigin::Source::Given;
-      source.origins[input.place].why = input.name;
+    if (input.place < ready.origins.size()) {
+      ready.origins[input.place].source = InputOrigin::Source::Given;
+      ready.origins[input.place].why = input.name;
     }
   }
-  return inputs;
+  return ready;
 }
 
-Result<ValueList> prepareWithFile(GraphSource& source, const std::string& path, const Job& job) {
+Result<RunnableGraph> runnableOnFile(GraphSource source, const std::string& path, const Job& job) {
   KERF_TRY(const auto file, readSafetensors(path));
-  auto inputs = prepareWithInputs(source, file, job);
-  if (!inputs && inputs.error().file.empty()) inputs.error().atFile(path);
-  return inputs;
+  auto ready = runnableOn(std::move(source), file, job);
+  if (!ready && ready.error().file.empty()) ready.error().atFile(path);
+  return ready;
 }
 
-std::vector<InputRow> inputRows(const GraphSource& source, const ValueList& inputs) {
+std::vector<InputRow> inputRows(const std::vector<InputOrigin>& origins, const ValueList& inputs) {
   std::vector<InputRow> rows;
-  for (std::size_t i = 0; i < source.origins.size(); ++i) {
-    const InputOrigin& origin = source.origins[i];
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    const InputOrigin& origin = origins[i];
     InputRow row{origin.name, {}, std::string(sourceName(origin.source)), origin.why};
     if (i < inputs.size() && inputs[i].isTensor())
       row.value = tensorText(inputs[i].tensor());

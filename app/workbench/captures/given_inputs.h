@@ -20,16 +20,16 @@ Result<InputChoice> parseInputChoice(const std::string& text);
 
 /// Whether the file holds "in0".
 bool hasInputs(const SafetensorsFile& file);
-/// Shapes, inputs and --sym values as prepareToRun; "in<i>" of `file` stands in for the i-th user input. Sizes of the
+/// Shapes, inputs and values of symbols as runnable(); "in<i>" of `file` stands in for the i-th user input. Sizes of the
 /// given tensors settle the graph's symbols. ShapeMismatch when one has another dtype or shape; BadInput for an "in<i>"
 /// beyond the last user input, or on none at all.
-Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& file, const Job& job);
+Result<RunnableGraph> runnableOn(GraphSource source, const SafetensorsFile& file, const Job& job);
 
 /// The same with the file at `path`, which errors name.
-Result<ValueList> prepareWithFile(GraphSource& source, const std::string& path, const Job& job);
+Result<RunnableGraph> runnableOnFile(GraphSource source, const std::string& path, const Job& job);
 
-/// Rows of what the source was prepared with.
-std::vector<InputRow> inputRows(const GraphSource& source, const ValueList& inputs);
+/// A row for each origin; values as far as there are `inputs`.
+std::vector<InputRow> inputRows(const std::vector<InputOrigin>& origins, const ValueList& inputs);
 
 /// Outputs that a recording holds: without the mutated buffers that an exported program returns first.
 ValueList userValues(const CapturedGraph& graph, const ValueList& outputs);

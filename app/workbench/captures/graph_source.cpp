@@ -23,11 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A graph that the store wrote into a folder of its own.
-Result<GraphSource> importMaterialized(const std::string& text, const fs::path& file, TemporaryFolder folder) {
+Result<AddressedGraph> importMaterialized(const std::string& text, const fs::path& file, TemporaryFolder folder) {
   trustStorages(file.parent_path() / "storages");
   KERF_TRY(auto capture, importCapture(file));
   if (capture.graphs.empty()) return fail(ErrorCode::Internal, "{} reads back without a graph", text);
-  GraphSource source{text, std::move(capture), 0, {}, std::make_shared<TemporaryFolder>(std::move(folder))};
+  AddressedGraph source{text, std::move(capture), 0, {}, std::make_shared<TemporaryFolder>(std::move(folder))};
   source.capture.path = text;
   return source;
 }
@@ -76,20 +76,20 @@ Result<std::size_t> findStored(const Capture& capture, const GraphRow& row) {
               row.ordinal, row.name);
 }
 
-Result<GraphSource> readStored(Workbench& bench, Store& store, const std::string& text, const GraphRow& row,
-                               const Job& job) {
+Result<AddressedGraph> readStored(Workbench& bench, Store& store, const std::string& text, const GraphRow& row,
+                                  const Job& job) {
   KERF_TRY(const auto capture, store.capture(row.captureId));
   if (capture.fileCount > 0) {
     KERF_TRY(const auto files, openStoredFiles(bench, row.captureId, job));
     KERF_TRY(const auto index, findStored(files->capture, row));
-    return GraphSource{text, files->capture, index, {}, files};
+    return AddressedGraph{text, files->capture, index, {}, files};
   }
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, store.materialize(row.id, folder.path()));
   return importMaterialized(text, file, std::move(folder));
 }
 
-Result<GraphSource> fromCapture(Workbench& bench, const std::string& text, const StoreId& id, const Job& job) {
+Result<AddressedGraph> fromCapture(Workbench& bench, const std::string& text, const StoreId& id, const Job& job) {
   if (id.record != 0)
     return fail(ErrorCode::BadUsage, Hint{Advice::ShowRecord, text}, "{} is a record, not a graph", text);
   KERF_TRY(auto* store, bench.store());
@@ -137,7 +137,7 @@ Result<fs::path> materializeOf(Store& store, const StoreId& id, const fs::path& 
   return store.materializeStep(step.id, folder);
 }
 
-Result<GraphSource> fromReduction(Workbench& bench, const std::string& text, const StoreId& id, const Job&) {
+Result<AddressedGraph> fromReduction(Workbench& bench, const std::string& text, const StoreId& id, const Job&) {
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, materializeOf(*store, id, folder.path()));
@@ -146,7 +146,7 @@ Result<GraphSource> fromReduction(Workbench& bench, const std::string& text, con
   return source;
 }
 
-Result<GraphSource> fromRepro(Workbench& bench, const std::string& text, const StoreId& id, const Job&) {
+Result<AddressedGraph> fromRepro(Workbench& bench, const std::string& text, const StoreId& id, const Job&) {
   KERF_TRY(auto* store, bench.store());
   KERF_CHECK(store->repro(id.number));
   KERF_TRY(auto folder, TemporaryFolder::create());
@@ -158,18 +158,18 @@ Result<GraphSource> fromRepro(Workbench& bench, const std::string& text, const S
 
 /// The graph that `choose` finds in an opened capture.
 template <class Choose>
-Result<GraphSource> fromOpened(Workbench& bench, const std::string& text, const std::string& path, const Job& job,
-                               Choose choose) {
+Result<AddressedGraph> fromOpened(Workbench& bench, const std::string& text, const std::string& path, const Job& job,
+                                  Choose choose) {
   KERF_TRY(const auto opened, openCapture(bench, path, job));
   KERF_TRY(const auto index, choose(opened->capture));
-  GraphSource source{text, opened->capture, index, {}, opened};
+  AddressedGraph source{text, opened->capture, index, {}, opened};
   KERF_CHECK(source.graph().ensureLoaded());
   return source;
 }
 
-Result<GraphSource> resolveText(Workbench& bench, const std::string& text, const Job& job);
+Result<AddressedGraph> resolveText(Workbench& bench, const std::string& text, const Job& job);
 
-Result<GraphSource> fromPath(Workbench& bench, const std::string& text, const Job& job) {
+Result<AddressedGraph> fromPath(Workbench& bench, const std::string& text, const Job& job) {
   std::error_code ignored;
   const auto [path, name] = splitAtHash(text);
   const auto id = parseStoreId(path);
@@ -187,18 +187,18 @@ Result<GraphSource> fromPath(Workbench& bench, const std::string& text, const Jo
 
 struct IdReader {
   char kind;
-  Result<GraphSource> (*read)(Workbench&, const std::string&, const StoreId&, const Job&);
+  Result<AddressedGraph> (*read)(Workbench&, const std::string&, const StoreId&, const Job&);
 };
 constexpr IdReader idReaders[] = {{'c', fromCapture}, {'m', fromReduction}, {'p', fromRepro}};
 
-Result<GraphSource> resolveText(Workbench& bench, const std::string& text, const Job& job) {
+Result<AddressedGraph> resolveText(Workbench& bench, const std::string& text, const Job& job) {
   const auto id = parseStoreId(text);
   if (!id) return fromPath(bench, text, job);
   return std::ranges::find(idReaders, id->kind, &IdReader::kind)->read(bench, text, *id, job);
 }
 
 /// Graph number `index` of the capture `text`.
-Result<GraphSource> resolveIndex(Workbench& bench, const std::string& text, std::size_t index, const Job& job) {
+Result<AddressedGraph> resolveIndex(Workbench& bench, const std::string& text, std::size_t index, const Job& job) {
   if (const auto id = parseStoreId(text))
     return resolveText(bench, id->isWholeCapture() ? fmt::format("{}/g{}", text, index + 1) : text, job);
   return fromOpened(bench, text, text, job, [&](const Capture& capture) -> Result<std::size_t> {
@@ -229,6 +229,19 @@ bool annotatedOnly(const CapturedGraph& graph) {
   return graph.inputs.empty() && !graph.module.graph.placeholders().empty();
 }
 
+/// Shapes of all nodes, as far as they are found.
+Result<void> annotate(CapturedGraph& graph, const SymbolBindings& symbols, ShapeEnv& env) {
+  if (!annotatedOnly(graph)) KERF_CHECK(graph.annotateInputs());
+  if (annotatedOnly(graph) || !symbols.empty()) {
+    SymbolBindings all = symbols;
+    for (const auto& symbol : graph.symbols()) {
+      if (symbol.hint) all.emplace(symbol.text, *symbol.hint);
+    }
+    bindAnnotations(graph.module, all);
+  }
+  return annotatedOnly(graph) ? propagateShapes(graph.module, env) : propagateRecorded(graph.module, env);
+}
+
 /// Makes every shape of the graph the one that it has for these inputs.
 Result<void> bindShapes(GraphModule& module, const ValueList& inputs) {
   auto& graph = module.graph;
@@ -246,38 +259,36 @@ Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, 
   auto [text, stageName] = splitAtStage(address.text);
   if (!address.stage.empty()) stageName = address.stage;
   KERF_TRY(const auto stage, parseStage(stageName));
-  KERF_TRY(auto source, address.index < 0 ? resolveText(bench, text, job)
-                                          : resolveIndex(bench, text, std::size_t(address.index), job));
-  KERF_CHECK(checkSymbols(source.graph(), bindings));
-  source.symbols = std::move(bindings);
-  source.fill = choice.fill;
-  source.inputFile = std::move(choice.file);
-  source.seed = address.seed;
-  if (stage) KERF_CHECK(deriveStage(source, *stage, job));
-  return source;
+  KERF_TRY(auto addressed, address.index < 0 ? resolveText(bench, text, job)
+                                             : resolveIndex(bench, text, std::size_t(address.index), job));
+  KERF_CHECK(checkSymbols(addressed.graph(), bindings));
+  GraphSource source{std::move(addressed), std::move(bindings), choice.fill, address.seed, std::move(choice.file)};
+  return stage ? stageOf(std::move(source), *stage, job) : std::move(source);
 }
 
-Result<void> annotateShapes(GraphSource& source) {
+ShapedGraph shapedAsKnown(GraphSource source) {
   ShapeEnv env;
-  return annotateShapes(source, env);
+  return shapedAsKnown(std::move(source), env);
 }
 
-Result<void> annotateShapes(GraphSource& source, ShapeEnv& env) {
-  auto& graph = source.graph();
-  if (!annotatedOnly(graph)) KERF_CHECK(graph.annotateInputs());
-  if (annotatedOnly(graph) || !source.symbols.empty()) {
-    SymbolBindings all = source.symbols;
-    for (const auto& symbol : graph.symbols()) {
-      if (symbol.hint) all.emplace(symbol.text, *symbol.hint);
-    }
-    bindAnnotations(graph.module, all);
-  }
-  return annotatedOnly(graph) ? propagateShapes(graph.module, env) : propagateRecorded(graph.module, env);
+ShapedGraph shapedAsKnown(GraphSource source, ShapeEnv& env) {
+  ShapedGraph known{std::move(source)};
+  if (auto complete = annotate(known.graph(), known.symbols, env); !complete)
+    known.incomplete = std::move(complete.error());
+  return known;
 }
 
-void annotateIfPossible(GraphSource& source, const Job& job) {
-  if (const auto shapes = annotateShapes(source); !shapes)
-    job.tell(NoteEvent{NoteEvent::Weight::Detail, fmt::format("shapes are not complete: {}", shapes.error().text())});
+Result<ShapedGraph> shaped(GraphSource source) {
+  ShapedGraph known = shapedAsKnown(std::move(source));
+  if (known.incomplete) return fail(std::move(*known.incomplete));
+  return known;
+}
+
+ShapedGraph shapedForReading(GraphSource source, const Job& job) {
+  ShapedGraph known = shapedAsKnown(std::move(source));
+  if (known.incomplete)
+    job.tell(NoteEvent{NoteEvent::Weight::Detail, "shapes are not complete: " + known.incomplete->text()});
+  return known;
 }
 
 LoadOptions loadOptions(const GraphSource& source) {
@@ -288,27 +299,28 @@ LoadOptions loadOptions(const GraphSource& source) {
   return options;
 }
 
-Result<ValueList> prepareToRun(GraphSource& source, const Job& job) {
-  return source.inputFile.empty() ? prepareRecorded(source, job) : prepareWithFile(source, source.inputFile, job);
+Result<RunnableGraph> runnable(GraphSource source, const Job& job) {
+  if (source.inputFile.empty()) return runnableOnRecorded(std::move(source), job);
+  const std::string file = source.inputFile;
+  return runnableOnFile(std::move(source), file, job);
 }
 
-Result<ValueList> prepareRecorded(GraphSource& source, const Job& job) {
-  auto& graph = source.graph();
-  const auto shaped = annotateShapes(source);
-  if (!shaped && !annotatedOnly(graph)) return fail(shaped.error());
+Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job) {
+  RunnableGraph ready{shapedAsKnown(std::move(source))};
+  auto& graph = ready.graph();
+  if (ready.incomplete && !annotatedOnly(graph)) return fail(std::move(*ready.incomplete));
   std::vector<std::string> notes;
-  LoadOptions options = loadOptions(source);
-  options.origins = &source.origins;
-  auto inputs = graph.loadInputs(options, &notes);
-  if (!inputs) return inputs;
+  LoadOptions options = loadOptions(ready);
+  options.origins = &ready.origins;
+  KERF_TRY(ready.inputs, graph.loadInputs(options, &notes));
   for (const auto& note : notes) job.warn(note);
   if (annotatedOnly(graph)) {
     // Torch's own functions have no shape rules; what the annotations say stays.
-    (void)bindShapes(graph.module, *inputs);
-  } else if (!source.symbols.empty()) {
-    KERF_CHECK(bindShapes(graph.module, *inputs));
+    (void)bindShapes(graph.module, ready.inputs);
+  } else if (!ready.symbols.empty()) {
+    KERF_CHECK(bindShapes(graph.module, ready.inputs));
   }
-  return inputs;
+  return ready;
 }
 
 }  // namespace kerf::workbench

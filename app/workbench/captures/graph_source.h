@@ -1,4 +1,10 @@
-// GraphSource: what a GraphAddress names, with everything that is needed to show, run and store it.
+// From a GraphAddress to a graph that can run, a type for each step: no step edits what the one before it gave.
+//
+//     resolveGraph(address)   GraphSource     what the address names, and what it says of running it
+//     shaped(source)          ShapedGraph     with the shapes of all nodes
+//     runnable(source)        RunnableGraph   with the inputs to run it on, and where each comes from
+//
+// Each is also what the steps before it are. Sources are taken by value: move one that is needed no more.
 #pragma once
 
 #include <memory>
@@ -14,22 +20,37 @@
 
 namespace kerf::workbench {
 
-struct GraphSource {
+/// A graph of a file or of the store.
+struct AddressedGraph {
   std::string text;  ///< as the user wrote it
   Capture capture;
   std::size_t index = 0;
-  std::optional<std::int64_t> graphId;     ///< row in the store, if it came from there
-  std::shared_ptr<const void> keeps = {};  ///< owner of the folder that a stored graph was written to
-  bool edited = false;                     ///< not the stored graph itself: after a pass, a reduction's step
-  SymbolBindings symbols = {};             ///< that the address gave
-  InputFill fill = InputFill::Plausible;   ///< what stands in for missing data
-  std::uint64_t seed = defaultInputSeed;   ///< of it
-  std::string inputFile = {};              ///< the user's own inputs; empty: none
-  std::shared_ptr<const AotGraph> aot = {};  ///< of a stage of AOTAutograd (address.stage), without its module; else null
-  std::vector<InputOrigin> origins = {};   ///< of each input, set by prepareToRun
+  std::optional<std::int64_t> graphId = {};  ///< row in the store, if it came from there
+  std::shared_ptr<const void> keeps = {};    ///< owner of the folder that a stored graph was written to
+  bool edited = false;                       ///< not the stored graph itself: after a pass, a reduction's step
 
   CapturedGraph& graph() { return capture.graphs[index]; }
   const CapturedGraph& graph() const { return capture.graphs[index]; }
+};
+
+/// With what the address says of running it.
+struct GraphSource : AddressedGraph {
+  SymbolBindings symbols = {};            ///< that the address gave
+  InputFill fill = InputFill::Plausible;  ///< what stands in for missing data
+  std::uint64_t seed = defaultInputSeed;  ///< of it
+  std::string inputFile = {};             ///< the user's own inputs; empty: none
+  std::shared_ptr<const AotGraph> aot = {};  ///< of a stage of AOTAutograd, without its module; else null
+};
+
+/// With the shapes of its nodes.
+struct ShapedGraph : GraphSource {
+  std::optional<Error> incomplete = {};  ///< why some are missing
+};
+
+/// With what it runs on.
+struct RunnableGraph : ShapedGraph {
+  ValueList inputs = {};
+  std::vector<InputOrigin> origins = {};  ///< of each input
 };
 
 /// The graph is parsed. NotFound when neither a path nor a store id; BadUsage, listing the names, when there are
@@ -38,16 +59,17 @@ Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, 
 
 /// Shapes of all nodes, from the recorded inputs, annotations and given symbols; symbols without a value keep their
 /// shapes unknown.
-Result<void> annotateShapes(GraphSource& source);
-/// The same in `env`, which then holds the graph's symbols and the guards under which the shapes hold.
-Result<void> annotateShapes(GraphSource& source, ShapeEnv& env);
+Result<ShapedGraph> shaped(GraphSource source);
+/// As many shapes as can be found, with `env` then holding the graph's symbols and the guards under which they hold.
+ShapedGraph shapedAsKnown(GraphSource source, ShapeEnv& env);
+ShapedGraph shapedAsKnown(GraphSource source);
 /// The same for drawings and texts, which are right without shapes too: what is missing becomes a note.
-void annotateIfPossible(GraphSource& source, const Job& job);
-/// Graph with shapes, and the inputs to run it on: recorded, made up, or of the user's file. Missing storages are
-/// warnings. BadInput and ShapeMismatch for a file whose inputs do not fit.
-Result<ValueList> prepareToRun(GraphSource& source, const Job& job);
+ShapedGraph shapedForReading(GraphSource source, const Job& job);
+/// With inputs: recorded, made up, or of the user's file. Missing storages are warnings. BadInput and ShapeMismatch for a
+/// file whose inputs do not fit.
+Result<RunnableGraph> runnable(GraphSource source, const Job& job);
 /// The same without the user's file.
-Result<ValueList> prepareRecorded(GraphSource& source, const Job& job);
+Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job);
 /// How the source's missing data is made up.
 LoadOptions loadOptions(const GraphSource& source);
 

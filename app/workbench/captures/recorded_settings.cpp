@@ -99,12 +99,12 @@ const CapturedGraph* graphThatTells(const GraphSource& source) {
 
 }  // namespace
 
-void takeRecordedEnvironment(GraphSource& source) {
-  if (!saysNothing(envelopeOf(source))) return;
+GraphSource withRecordedEnvironment(GraphSource source) {
+  if (!saysNothing(envelopeOf(source))) return source;
   const CapturedGraph* found = graphThatTells(source);
-  if (found == nullptr) return;
+  if (found == nullptr) return source;
   CapturedGraph teller = *found;
-  if (!teller.ensureLoaded() || !teller.envelope) return;
+  if (!teller.ensureLoaded() || !teller.envelope) return source;
   ReproEnvelope envelope = environmentOf(*teller.envelope);
   if (saidOf(envelope, "repro_level") == "4") {  // as PyTorch would have written the graph itself
     envelope.runOptions = {{"accuracy", "True"}};
@@ -112,6 +112,7 @@ void takeRecordedEnvironment(GraphSource& source) {
   }
   if (!envelope.headerLines.empty())
     source.graph().envelope = std::make_shared<const ReproEnvelope>(std::move(envelope));
+  return source;
 }
 
 std::vector<std::string> recordedSettings(const GraphSource& source) {

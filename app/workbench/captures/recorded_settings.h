@@ -17,9 +17,9 @@ Result<GraphModule> moduleToCompare(const GraphSource& source);
 /// `torch._dynamo.config.repro_tolerance` and `repro_ignore_non_fp`, where the repro sets them and the user does not.
 void takeRecordedRule(const GraphSource& source, const AccuracyChoice& choice, CompareOptions& options);
 
-/// Environment, configuration and versions for a graph that has no such lines, from the repro that the same log has of
-/// the same compilation, or of another one of its process. Nothing where there is none, or it cannot be read.
-void takeRecordedEnvironment(GraphSource& source);
+/// The source with environment, configuration and versions where its graph has no such lines, from the repro that the same log has of
+/// the same compilation, or of another one of its process. As it is where there is none, or it cannot be read.
+GraphSource withRecordedEnvironment(GraphSource source);
 
 /// What the lines of a capture say to PyTorch's own minifier, each with what Kerf does about it, for people:
 /// "repro_level 4: accuracy is compared". Empty for most captures.

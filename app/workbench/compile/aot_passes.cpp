@@ -64,8 +64,8 @@ Result<StagedAddress> splitStage(const GraphAddress& address) {
 Result<StageRows> stageRows(Workbench& bench, const GraphAddress& address, const Job& job) {
   KERF_TRY(const auto asked, splitStage(address));
   if (!asked.stage) return StageRows();
-  KERF_TRY(auto source, resolveGraph(bench, asked.captured, job));
-  annotateIfPossible(source, job);
+  KERF_TRY(auto found, resolveGraph(bench, asked.captured, job));
+  const ShapedGraph source = shapedForReading(std::move(found), job);
   const CapturedGraph& captured = source.graph();
   StageRows stages{{}, {captured.module.graph}};
   for (const auto& [name, choice] : stagesUpTo(*asked.stage)) {

@@ -28,8 +28,8 @@ void addMetadata(AotReport& report, const AotMetadata& metadata) {
     report.inputs.push_back({input.name, input.source, std::string(kindName(input.kind)), input.requiresGrad,
                              input.mutatesData, input.mutatesMetadata});
   for (const AotOutput& output : metadata.outputs)
-    report.outputs.push_back({std::string(aliasName(output.alias)), output.base ? int(*output.base) : -1,
-                              output.requiresGrad});
+    report.outputs.push_back(
+        {std::string(aliasName(output.alias)), output.base ? int(*output.base) : -1, output.requiresGrad});
   report.fixedInputs = std::int64_t(metadata.fixedInputs);
 }
 
@@ -39,8 +39,8 @@ Result<AotReport> perform(Workbench& bench, const AotRequest& request, const Job
   KERF_TRY(const auto last, parseStage(request.stage));
   GraphAddress address = request.graph;
   address.stage.clear();
-  KERF_TRY(GraphSource source, resolveGraph(bench, address, job));
-  annotateIfPossible(source, job);
+  KERF_TRY(GraphSource found, resolveGraph(bench, address, job));
+  const ShapedGraph source = shapedForReading(std::move(found), job);
   AotReport report;
   const Graph& captured = source.graph().module.graph;
   report.stages.push_back({"dynamo", std::int64_t(captured.size()), {}, callsOf(captured), ""});

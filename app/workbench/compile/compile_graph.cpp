@@ -44,8 +44,8 @@ CompileDoc docOfFailure(const GraphModule& module, const Error& error, const Job
 }  // namespace
 
 Result<CompileDocPtr> perform(Workbench& bench, const CompileRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  annotateIfPossible(source, job);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  const ShapedGraph source = shapedForReading(std::move(found), job);
   const auto& module = source.graph().module;
   const CompileOptions options{.cache = bench.codeCache(job)};
   const std::function body = [&]() -> Result<CompileDoc> {

@@ -105,13 +105,13 @@ bool isJoint(const Graph& graph) {
 
 Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& request, const Job& job) {
   KERF_TRY(PartitionOptions options, optionsOf(request));
-  KERF_TRY(GraphSource source, resolveGraph(bench, request.graph, job));
-  if (!isJoint(source.graph().module.graph))
+  KERF_TRY(GraphSource found, resolveGraph(bench, request.graph, job));
+  if (!isJoint(found.graph().module.graph))
     return fail(ErrorCode::BadInput,
                 "{} is no joint graph: none of its inputs is named tangents_…; with @stage:joint behind it, a forward "
                 "graph becomes one",
                 request.graph.text);
-  KERF_CHECK(annotateShapes(source));
+  KERF_TRY(const ShapedGraph source, shaped(std::move(found)));
   KERF_TRY(StaticInputs fixed, staticInputs(source, request.staticInputs));
   if (!fixed.names)
     job.note(
@@ -120,7 +120,8 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   options.joint.staticInputs = fixed.names;
   const GraphModule& module = source.graph().module;
   const std::function body = [&] { return partitionHere(module, options, request); };
-  KERF_TRY(BudgetDocs docs, inChild(body, patientLimits(partitionTime), job.stop, "partitioning", ErrorCode::CompileFailed));
+  KERF_TRY(BudgetDocs docs,
+           inChild(body, patientLimits(partitionTime), job.stop, "partitioning", ErrorCode::CompileFailed));
   PartitionReport report{.staticInputs = std::move(docs.staticInputs), .staticSource = std::move(fixed.source)};
   report.partitions = std::move(docs.partitions);
   return report;

@@ -37,8 +37,8 @@ Result<std::vector<PassDifference>> differencesHere(const GraphModule& module, i
 
 Result<std::vector<PassDifference>> perform(Workbench& bench, const PassDifferencesRequest& request, const Job& job) {
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  annotateIfPossible(source, job);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  const ShapedGraph source = shapedForReading(std::move(found), job);
   const GraphModule& module = source.graph().module;
   std::vector<PassDifference> differences;
   for (std::size_t i = 0; i < stages.rows.size(); ++i)

@@ -127,8 +127,8 @@ Result<void> takeDump(PassTrace& trace, const std::string& wanted) {
 /// All stages of a training compilation; its rows are kept as far as they are of the whole graph.
 Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request, const StagedAddress& address,
                                   const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, address.captured, job));
-  KERF_CHECK(annotateShapes(source));
+  KERF_TRY(auto found, resolveGraph(bench, address.captured, job));
+  KERF_TRY(const ShapedGraph source, shaped(std::move(found)));
   KERF_TRY(const auto config, passConfig(request.passes));
   keepMeasurements(bench, config, job);
   KERF_TRY(auto trace, traceTraining(source.graph(), *address.stage, config, job));
@@ -202,13 +202,16 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   KERF_TRY(const auto address, splitStage(request.graph));
   if (address.stage && address.stage->stage == AotStage::Joint && !request.checkPasses)
     return performTraining(bench, request, address, job);
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
   std::optional<PassCheck> check;
+  ShapedGraph source;
   if (request.checkPasses) {
     KERF_TRY(check, checkOf(request));
-    KERF_TRY(check->inputs, prepareToRun(source, job));
+    KERF_TRY(RunnableGraph ready, runnable(std::move(found), job));
+    check->inputs = std::move(ready.inputs);
+    source = std::move(ready);
   } else {
-    KERF_CHECK(annotateShapes(source));
+    KERF_TRY(source, shaped(std::move(found)));
   }
   KERF_TRY(const auto config, passConfig(request.passes));
   KERF_TRY(const FaultPlan plan, parsePlants(request.plants));

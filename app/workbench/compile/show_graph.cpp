@@ -14,12 +14,6 @@ namespace {
 
 using Stages = std::vector<std::pair<std::string, StageChoice>>;
 
-/// Shapes that cannot be found are a note, not a failure: the rest can still be read.
-std::vector<std::string> annotated(GraphSource& source) {
-  const auto shapes = annotateShapes(source);
-  return shapes ? std::vector<std::string>() : std::vector{"Shapes: " + shapes.error().text()};
-}
-
 }  // namespace
 
 Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const Job& job) {
@@ -31,8 +25,10 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
     earlier.graph.stage = stageText(stages[std::size_t(request.afterPass)].second);
     return perform(bench, earlier, job);
   }
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  auto notes = annotated(source);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  ShapedGraph source = shapedAsKnown(std::move(found));
+  std::vector<std::string> notes;  // shapes that cannot be found are no failure: the rest can still be read
+  if (source.incomplete) notes.push_back("Shapes: " + source.incomplete->text());
   for (auto& note : leftOutNotes(source.capture, source.index)) notes.push_back(std::move(note));
   for (const auto& setting : recordedSettings(source)) notes.push_back("PyTorch's minifier was set: " + setting);
   const auto& graph = source.graph();

@@ -57,7 +57,8 @@ std::optional<std::vector<std::size_t>> recordedStaticIndices(std::string_view m
 Result<StaticInputs> staticInputs(const GraphSource& source, int given) {
   const std::vector<std::string> primals = primalsOf(source.graph().module.graph);
   if (given > int(primals.size()))
-    return fail(ErrorCode::BadUsage, "{} static inputs are more than the joint graph has primals ({})", given, primals.size());
+    return fail(ErrorCode::BadUsage, "{} static inputs are more than the joint graph has primals ({})", given,
+                primals.size());
   if (given >= 0) return StaticInputs{std::vector<std::string>(primals.begin(), primals.begin() + given), "given"};
   if (source.aot != nullptr) return StaticInputs{tracedNames(source.aot->metadata), "traced"};
   const auto indices = recordedIndices(source);

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using Written = Result<fs::path>;
 
-Written exportRepros(GraphSource& source, const ExportTarget& target, const Job& job) {
+Written exportRepros(const GraphSource& source, const ExportTarget& target, const Job& job) {
   ExportOptions options;
   options.stop = job.stop;
   options.command = target.runCommand;
@@ -35,9 +35,9 @@ Written exportRepros(GraphSource& source, const ExportTarget& target, const Job&
 
 /// A form that RenderRequest has too. Shapes make pictures and texts better; without them the rest is still right.
 template <const char* form>
-Written exportRendered(GraphSource& source, const ExportTarget& target, const Job& job) {
-  annotateIfPossible(source, job);
-  KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, form));
+Written exportRendered(const GraphSource& source, const ExportTarget& target, const Job& job) {
+  const ShapedGraph shapes = shapedForReading(source, job);
+  KERF_TRY(const auto clean, exportableGraph(shapes.capture, shapes.index, form));
   KERF_TRY(auto text, renderGraph(clean, form, job));
   KERF_TRY(text, auditedForm(form, std::move(text), clean.module, source.capture));
   KERF_CHECK(writeTextFile(text, target.path));
@@ -69,14 +69,15 @@ ValueMeta withStrides(ValueMeta meta) {
 }
 
 /// A graph that came from no archive needs shapes and strides for every node.
-Written exportProgram(GraphSource& source, const ExportTarget& target, const Job& job) {
+Written exportProgram(const GraphSource& source, const ExportTarget& target, const Job& job) {
+  GraphSource written = source;
   if (!source.graph().program) {
-    annotateIfPossible(source, job);
-    auto& graph = source.graph().module.graph;
+    written = shapedForReading(std::move(written), job);
+    auto& graph = written.graph().module.graph;
     const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
     for (const auto id : order) graph.setValueMeta(id, withStrides(graph.node(id).meta().value));
   }
-  KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, "pt2"));
+  KERF_TRY(const auto clean, exportableGraph(written.capture, written.index, "pt2"));
   Pt2ExportOptions options;
   options.allowedCalls = source.capture.allowedCalls;
   std::vector<std::string> rewrites;
@@ -106,7 +107,7 @@ constexpr ExportFormatDoc formats[] = {
 };
 
 /// The writer of each format, in the same order.
-using Writer = Written (*)(GraphSource&, const ExportTarget&, const Job&);
+using Writer = Written (*)(const GraphSource&, const ExportTarget&, const Job&);
 constexpr Writer writers[] = {
     exportRepros,         exportZip,
     exportProgram,        exportRendered<readable>,
@@ -122,7 +123,8 @@ static_assert(std::size(writers) == std::size(formats));
 
 std::span<const ExportFormatDoc> exportFormats() { return formats; }
 
-Result<fs::path> writeAs(std::string_view format, GraphSource& source, const ExportTarget& target, const Job& job) {
+Result<fs::path> writeAs(std::string_view format, const GraphSource& source, const ExportTarget& target,
+                         const Job& job) {
   const auto* row = std::ranges::find(formats, format, &ExportFormatDoc::name);
   if (row == std::end(formats)) return fail(ErrorCode::BadUsage, "there is no format \"{}\"", format);
   return writers[row - std::begin(formats)](source, target, job);

@@ -25,8 +25,7 @@ Result<void> makeParent(const std::filesystem::path& path) {
 
 Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, const Job& job) {
   KERF_TRY(const auto record, resolveRecord(bench, request.graph.text, job));
-  if (!record)
-    return fail(ErrorCode::NotFound, Hint{Advice::ListRecords}, "{} is not a record", request.graph.text);
+  if (!record) return fail(ErrorCode::NotFound, Hint{Advice::ListRecords}, "{} is not a record", request.graph.text);
   KERF_TRY(const auto text, record->record().text());
   KERF_CHECK(makeParent(request.place));
   KERF_CHECK(writeTextFile(text, request.place));
@@ -51,20 +50,20 @@ void tellOfData(const CapturedGraph& before, const CapturedGraph& after, InputFi
 }
 
 /// A file that others run gets the values that Kerf runs on: those that it made up, and those of the user's file.
-Result<void> addData(GraphSource& source, std::string_view format, const Job& job) {
-  if (std::ranges::find(formatsWithData, format) == std::end(formatsWithData)) return {};
-  auto& graph = source.graph();
+Result<GraphSource> withData(GraphSource source, std::string_view format, const Job& job) {
+  if (std::ranges::find(formatsWithData, format) == std::end(formatsWithData)) return source;
   if (source.inputFile.empty()) {
-    KERF_TRY(auto whole, withGeneratedData(graph, loadOptions(source)));
-    tellOfData(graph, whole, source.fill, job);
-    graph = std::move(whole);
-    return {};
+    KERF_TRY(auto whole, withGeneratedData(source.graph(), loadOptions(source)));
+    tellOfData(source.graph(), whole, source.fill, job);
+    source.graph() = std::move(whole);
+    return source;
   }
-  KERF_TRY(const auto inputs, prepareToRun(source, job));
-  KERF_TRY(auto given, makeCapturedGraph(graph.module, inputs, &graph));
+  KERF_TRY(RunnableGraph ready, runnable(std::move(source), job));
+  auto& graph = ready.graph();
+  KERF_TRY(auto given, makeCapturedGraph(graph.module, ready.inputs, &graph));
   graph.inputs = std::move(given.inputs);
   graph.storages = std::move(given.storages);
-  return {};
+  return GraphSource(std::move(ready));
 }
 
 /// A step of a reduction is Kerf's own, and does not dump. A capture is exported as it was, with a word of warning.
@@ -73,7 +72,9 @@ void settleDumping(GraphSource& source, const std::string& text, const Job& job)
   if (id && id->kind == 'm') return stopDumping(source.capture.envelope);
   const auto& envelope = source.graph().envelope ? *source.graph().envelope : source.capture.envelope;
   if (startsDumping(envelope))
-    job.note("TORCHDYNAMO_REPRO_AFTER is set in it: running it makes PyTorch dump repros again, over it where it lies there");
+    job.note(
+        "TORCHDYNAMO_REPRO_AFTER is set in it: running it makes PyTorch dump repros again, over it where it lies "
+        "there");
 }
 
 }  // namespace
@@ -84,14 +85,14 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   KERF_TRY(const auto format, chooseFormat(request.format, request.place));
   if (!request.values.empty() && format != "safetensors")
     return fail(ErrorCode::BadUsage, "values of nodes can only be written in the format safetensors");
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  if (!source.symbols.empty()) {
-    KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  if (!found.symbols.empty()) {
+    KERF_TRY(found.graph(), withSymbolValues(found.graph(), found.symbols));
   }
-  KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.allowedCalls));
-  takeRecordedEnvironment(source);
-  settleDumping(source, request.graph.text, job);
-  KERF_CHECK(addData(source, format, job));
+  KERF_TRY(found.capture.allowedCalls, parseExtraCalls(request.allowedCalls));
+  found = withRecordedEnvironment(std::move(found));
+  settleDumping(found, request.graph.text, job);
+  KERF_TRY(const GraphSource source, withData(std::move(found), format, job));
   if (format != "repro") KERF_CHECK(makeParent(request.place));
   ExportTarget target{request.place, request.values};
   target.runCommand = request.runCommand;
@@ -103,7 +104,9 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   KERF_TRY(const auto path, writeAs(format, source, target, job));
   if (isFolder && target.issue) KERF_CHECK(writeIssueBeside(*target.issue, path));
   const auto& graph = source.graph();
-  return Exported{path.string(), std::string(format), std::int64_t(graph.module.graph.size()),
+  return Exported{path.string(),
+                  std::string(format),
+                  std::int64_t(graph.module.graph.size()),
                   std::ssize(graph.storages),
                   {},
                   0,

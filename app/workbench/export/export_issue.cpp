@@ -5,7 +5,7 @@
 
 namespace kerf::workbench {
 
-Result<std::filesystem::path> exportIssue(GraphSource& source, const ExportTarget& target, const Job&) {
+Result<std::filesystem::path> exportIssue(const GraphSource& source, const ExportTarget& target, const Job&) {
   if (!target.issue)
     return fail(ErrorCode::BadUsage, "{} is no minified failure; an issue is about a reduction (m3) or its repro (p4)",
                 source.text);

@@ -30,7 +30,8 @@ Result<Wanted> parseWanted(const Graph& graph, const std::string& text) {
     wanted.inputs = wanted.inputs || all || name == "inputs";
     wanted.outputs = wanted.outputs || all || name == "outputs";
     if (all || name == "inputs" || name == "outputs" || name.empty()) continue;
-    if (!graph.find(name)) return fail(ErrorCode::NotFound, "the graph has no node \"{}\" whose value could be written", name);
+    if (!graph.find(name))
+      return fail(ErrorCode::NotFound, "the graph has no node \"{}\" whose value could be written", name);
     wanted.nodes.insert(name);
   }
   return wanted;
@@ -99,10 +100,10 @@ Result<ComputedValues> compute(const CapturedGraph& graph, const ValueList& inpu
 
 }  // namespace
 
-Result<std::filesystem::path> exportValues(GraphSource& source, const ExportTarget& target, const Job& job) {
+Result<std::filesystem::path> exportValues(const GraphSource& source, const ExportTarget& target, const Job& job) {
   KERF_TRY(const auto wanted, parseWanted(source.graph().module.graph, target.values));
-  KERF_TRY(const auto inputs, prepareToRun(source, job));
-  const std::function body = [&] { return compute(source.graph(), inputs, wanted); };
+  KERF_TRY(const RunnableGraph ready, runnable(source, job));
+  const std::function body = [&] { return compute(ready.graph(), ready.inputs, wanted); };
   KERF_TRY(auto values, inChild(body, patientLimits({}), job.stop, "running the graph", ErrorCode::RuntimeFailed));
   SafetensorsFile file;
   file.tensors = std::move(values.tensors);

@@ -41,17 +41,15 @@ Result<void> writeZip(const fs::path& folder, const fs::path& target, std::stop_
 
 }  // namespace
 
-Result<fs::path> exportZip(GraphSource& source, const ExportTarget& target, const Job& job) {
+Result<fs::path> exportZip(const GraphSource& source, const ExportTarget& target, const Job& job) {
   KERF_TRY(const auto folder, TemporaryFolder::create());
   ExportOptions options;
   options.stop = job.stop;
-  KERF_TRY(const auto repro,
-           exportRepro(source.capture, source.index, folder.path() / target.path.stem(), options));
+  KERF_TRY(const auto repro, exportRepro(source.capture, source.index, folder.path() / target.path.stem(), options));
   if (target.issue) {
     KERF_TRY(const auto bytes, mapFile(repro));
     const auto text = bytes->view();
-    KERF_TRY(const auto issue,
-             issueAround(*target.issue, {reinterpret_cast<const char*>(text.data()), text.size()}));
+    KERF_TRY(const auto issue, issueAround(*target.issue, {reinterpret_cast<const char*>(text.data()), text.size()}));
     KERF_CHECK(writeTextFile(issue, repro.parent_path() / "issue.md"));
   }
   KERF_CHECK(writeZip(folder.path(), target.path, job.stop));

@@ -100,24 +100,14 @@ GraphDifference differenceOf(const ModuleComparison& comparison) {
   return difference;
 }
 
-namespace {
-
-/// Shapes are compared where both graphs have them.
-void annotate(GraphSource& a, GraphSource& b) {
-  const auto first = a.graph(), second = b.graph();
-  if (annotateShapes(a) && annotateShapes(b)) return;
-  a.graph() = first;
-  b.graph() = second;
-}
-
-}  // namespace
-
 Result<GraphDifference> perform(Workbench& bench, const DiffRequest& request, const Job& job) {
-  KERF_TRY(auto before, resolveGraph(bench, request.before, job));
-  KERF_TRY(auto after, resolveGraph(bench, request.after, job));
-  annotate(before, after);
-  return differenceOf(compareModules(before.graph().module, after.graph().module,
-                                     recordedBetween(before.capture, before.index, after.capture, after.index)));
+  KERF_TRY(const auto before, resolveGraph(bench, request.before, job));
+  KERF_TRY(const auto after, resolveGraph(bench, request.after, job));
+  const RecordedOrigins recorded = recordedBetween(before.capture, before.index, after.capture, after.index);
+  // Shapes are compared where both graphs have them.
+  const auto first = shaped(before), second = first ? shaped(after) : first;
+  if (!second) return differenceOf(compareModules(before.graph().module, after.graph().module, recorded));
+  return differenceOf(compareModules(first->graph().module, second->graph().module, recorded));
 }
 
 }  // namespace kerf::workbench

@@ -30,8 +30,8 @@ Result<PatternsReport> perform(Workbench& bench, const PatternsRequest& request,
     for (const PatternEntry& entry : matcher.entries()) report.patterns.emplace_back(entry.name, entry.description);
     return report;
   }
-  KERF_TRY(GraphSource source, resolveGraph(bench, request.graph, job));
-  annotateIfPossible(source, job);
+  KERF_TRY(GraphSource found, resolveGraph(bench, request.graph, job));
+  const ShapedGraph source = shapedForReading(std::move(found), job);
   KERF_TRY(GraphModule module, matcherInput(source.graph().module));
   if (!request.why.empty()) {
     KERF_TRY(const auto miss, matcher.explain(module, request.why));

@@ -51,7 +51,8 @@ std::vector<std::string> guardsCode(const CapturedGraph& graph) {
 
 class GuardsBuilder {
  public:
-  GuardsBuilder(GraphSource& source, ShapeEnv& env) : m_source(source), m_env(env), m_compile(compileOf(source)) {}
+  GuardsBuilder(const ShapedGraph& source, ShapeEnv& env)
+      : m_source(source), m_env(env), m_compile(compileOf(source)) {}
 
   GuardsDoc build() {
     m_doc.title = m_source.graph().name;
@@ -194,7 +195,7 @@ class GuardsBuilder {
     }
   }
 
-  GraphSource& m_source;
+  const ShapedGraph& m_source;
   ShapeEnv& m_env;
   const CompileEntry* m_compile;
   SymbolBindings m_values;
@@ -213,14 +214,14 @@ SymbolBindings unknownOf(const CapturedGraph& graph, const SymbolBindings& given
 }  // namespace
 
 Result<GuardsDocPtr> perform(Workbench& bench, const GuardsRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  const SymbolBindings given = source.symbols;
-  source.symbols = unknownOf(source.graph(), given);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  const SymbolBindings given = found.symbols;
+  found.symbols = unknownOf(found.graph(), given);
   ShapeEnv env;
-  const auto shapes = annotateShapes(source, env);
+  ShapedGraph source = shapedAsKnown(std::move(found), env);
   source.symbols = given;
   auto doc = std::make_shared<GuardsDoc>(GuardsBuilder(source, env).build());
-  if (!shapes) doc->notes.push_back("guards up to where shapes are known: " + shapes.error().text());
+  if (source.incomplete) doc->notes.push_back("guards up to where shapes are known: " + source.incomplete->text());
   return GuardsDocPtr(std::move(doc));
 }
 

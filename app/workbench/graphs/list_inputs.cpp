@@ -6,14 +6,14 @@
 namespace kerf::workbench {
 
 Result<std::vector<InputRow>> perform(Workbench& bench, const InputsRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  if (!source.inputFile.empty()) {
-    KERF_TRY(const auto inputs, prepareToRun(source, job));
-    return inputRows(source, inputs);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  if (!found.inputFile.empty()) {
+    KERF_TRY(const RunnableGraph ready, runnable(std::move(found), job));
+    return inputRows(ready.origins, ready.inputs);
   }
-  annotateIfPossible(source, job);
-  KERF_TRY(source.origins, source.graph().inputOrigins(loadOptions(source)));
-  auto rows = inputRows(source, {});
+  const ShapedGraph source = shapedForReading(std::move(found), job);
+  KERF_TRY(const auto origins, source.graph().inputOrigins(loadOptions(source)));
+  auto rows = inputRows(origins, {});
   const auto& graph = source.graph().module.graph;
   const auto placeholders = graph.placeholders();
   for (std::size_t i = 0; i < std::min(rows.size(), placeholders.size()); ++i)

@@ -54,8 +54,8 @@ Result<BisectedCompiler> bisectedCompiler(const BisectRequest& request, const Ca
 /// By all but Node.
 BisectedParts partsOf(By by) {
   constexpr std::pair<By, BisectedParts> table[] = {
-      {By::Pass, BisectedParts::Passes},     {By::Subsystem, BisectedParts::Subsystems},
-      {By::Config, BisectedParts::Options},  {By::Fusion, BisectedParts::Fusions},
+      {By::Pass, BisectedParts::Passes},    {By::Subsystem, BisectedParts::Subsystems},
+      {By::Config, BisectedParts::Options}, {By::Fusion, BisectedParts::Fusions},
       {By::Kernel, BisectedParts::Kernels}, {By::Module, BisectedParts::Modules}};
   return std::ranges::find(table, by, &std::pair<By, BisectedParts>::first)->second;
 }
@@ -76,24 +76,23 @@ Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource&
   settings.limits = request.limits;
   settings.warmJobs = request.warmJobs;
   KERF_TRY(const auto oracle, startTorch(settings, source, {job, 1, &torch}));
-  KERF_TRY(CulpritReport found,
-           parts ? torchSubsystemCulprits(*oracle, candidate, job.stop)
-                 : torchOptionCulprits(*oracle, request.options, candidate, job.progressOnly()));
+  KERF_TRY(CulpritReport found, parts ? torchSubsystemCulprits(*oracle, candidate, job.stop)
+                                      : torchOptionCulprits(*oracle, request.options, candidate, job.progressOnly()));
   return documentOf(std::move(found));
 }
 
 }  // namespace
 
 Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  KERF_TRY(auto inputs, prepareToRun(source, job));
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
   if (request.oracle == "torch") {
     if (request.backend != BisectRequest().backend)
       return fail(ErrorCode::BadUsage, "a backend is Kerf's, so it can only be chosen with the oracle engine");
     if (request.decompositions != BisectRequest().decompositions)
       return fail(ErrorCode::BadUsage, "decompositions are Kerf's, so they can only be chosen with the oracle engine");
     KERF_TRY(auto module, moduleToCompare(source));
-    return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job, bench.warmTorch());
+    return bisectInTorch(request, source, {std::move(module), std::move(source.inputs)}, job, bench.warmTorch());
   }
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
@@ -101,11 +100,11 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_CHECK(setAccuracy(options, request.accuracy));
   takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto module, moduleToCompare(source));
-  const Candidate candidate{std::move(module), std::move(inputs)};
+  const Candidate candidate{std::move(module), std::move(source.inputs)};
   KERF_TRY(const BisectedCompiler compiler, bisectedCompiler(request, candidate, options));
   if (request.by == BisectRequest::By::Node) return byNode(candidate, options, job);
-  KERF_TRY(CulpritReport found, bisectParts(partsOf(request.by), compiler, job.progressOnly()));
-  return documentOf(std::move(found));
+  KERF_TRY(CulpritReport culprits, bisectParts(partsOf(request.by), compiler, job.progressOnly()));
+  return documentOf(std::move(culprits));
 }
 
 }  // namespace kerf::workbench

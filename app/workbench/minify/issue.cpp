@@ -83,7 +83,7 @@ IssueFacts issueFacts(const SearchedIssue& searched, std::stop_token stop) {
   return facts;
 }
 
-Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource& source, const Job& job) {
+Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, const GraphSource& source, const Job& job) {
   const auto id = parseStoreId(source.text);
   if (!id || (id->kind != 'm' && id->kind != 'p')) return std::nullopt;
   KERF_TRY(auto* store, bench.store());
@@ -99,20 +99,19 @@ Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource
   facts.startNodes = row.startNodes;
   facts.nodes = int(source.graph().module.graph.size());
   facts.steps = int(steps.size());
-  GraphSource copy = source;
-  const auto inputs = prepareToRun(copy, job);
-  if (!inputs) return facts;  // what cannot run has no neighbours that did
+  const auto ready = runnable(source, job);
+  if (!ready) return facts;  // what cannot run has no neighbours that did
   RememberedOracle oracle(search);
   std::mutex mutex;
   StoreVerdicts verdicts(*store, mutex);
-  const Candidate failing{copy.graph().module, *inputs};
+  const Candidate failing{ready->graph().module, ready->inputs};
   const NeighbourJudge judge{oracle, verdicts, search.rule, 0};
   facts.detail = detailOf(failing, judge);
   facts.closest = differenceFrom(failing, judge, job.stop);
   return facts;
 }
 
-Result<StoredNeighbour> storedNeighbour(Workbench& bench, GraphSource& source, const Job& job) {
+Result<StoredNeighbour> storedNeighbour(Workbench& bench, const GraphSource& source, const Job& job) {
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(const auto reduction, reductionOf(*store, source.text));
   if (!reduction)
@@ -122,13 +121,13 @@ Result<StoredNeighbour> storedNeighbour(Workbench& bench, GraphSource& source, c
                 source.text);
   KERF_TRY(const auto row, store->reduction(*reduction));
   const SearchIdentity search = SearchIdentity::parse(row.oracle);
-  KERF_TRY(const auto inputs, prepareToRun(source, job));
+  KERF_TRY(const RunnableGraph ready, runnable(source, job));
   RememberedOracle oracle(search);
   std::mutex mutex;
   StoreVerdicts verdicts(*store, mutex);
-  const Candidate failing{source.graph().module, inputs};
+  const Candidate failing{ready.graph().module, ready.inputs};
   const auto reductions = allReductions();
-  StoredNeighbour neighbour{source.graph().module, {}};
+  StoredNeighbour neighbour{ready.graph().module, {}};
   KERF_TRY(neighbour.passing, closestPassing(failing, reductions, {oracle, verdicts, search.rule, 0}, job.stop));
   return neighbour;
 }

@@ -25,7 +25,7 @@ IssueFacts issueFacts(const SearchedIssue& searched, std::stop_token stop);
 
 /// Facts of a reduction in the store ("m3") or of its repro ("p4"); none for other graphs. Only verdicts that the store
 /// has say which neighbours pass.
-Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource& source, const Job& job);
+Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, const GraphSource& source, const Job& job);
 
 /// A graph that is known to pass, one edit away from a stored one that fails.
 struct StoredNeighbour {
@@ -33,7 +33,7 @@ struct StoredNeighbour {
   std::optional<PassingNeighbour> passing;  ///< none: no verdict of the store names one
 };
 /// Of a reduction ("m3") or its repro ("p4"); NotFound for other graphs. Nothing is asked of an oracle.
-Result<StoredNeighbour> storedNeighbour(Workbench& bench, GraphSource& source, const Job& job);
+Result<StoredNeighbour> storedNeighbour(Workbench& bench, const GraphSource& source, const Job& job);
 
 /// The text around `repro`, the text of a repro.py, of which environment and versions are taken. Errors: those of
 /// reading it.

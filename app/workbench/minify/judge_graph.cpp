@@ -8,10 +8,10 @@
 
 namespace kerf::workbench {
 
-Result<Verdict> judgeGraph(Oracle& oracle, GraphSource& source, const Job& job) {
-  KERF_TRY(auto inputs, prepareToRun(source, job));
-  KERF_TRY(auto module, moduleToCompare(source));
-  return oracle.judge({std::move(module), std::move(inputs)}, job.stop);
+Result<Verdict> judgeGraph(Oracle& oracle, GraphSource source, const Job& job) {
+  KERF_TRY(RunnableGraph ready, runnable(std::move(source), job));
+  KERF_TRY(auto module, moduleToCompare(ready));
+  return oracle.judge({std::move(module), std::move(ready.inputs)}, job.stop);
 }
 
 Result<Verdict> recheckInFreshProcess(Workbench& bench, const OracleSettings& oracle,
@@ -23,13 +23,13 @@ Result<Verdict> recheckInFreshProcess(Workbench& bench, const OracleSettings& or
 
 Result<Verdict> recheckWith(Workbench& bench, Oracle& oracle, const std::filesystem::path& repro, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, {repro.string()}, job));
-  return judgeGraph(oracle, source, job);
+  return judgeGraph(oracle, std::move(source), job);
 }
 
 Result<JudgeAnswer> perform(Workbench& bench, const JudgeRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.oracle.allowedCalls));
-  takeRecordedEnvironment(source);
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  KERF_TRY(found.capture.allowedCalls, parseExtraCalls(request.oracle.allowedCalls));
+  const GraphSource source = withRecordedEnvironment(std::move(found));
   KERF_TRY(const auto oracle, makeOracle(request.oracle, source, {job, 1, &bench.warmTorch()}));
   KERF_TRY(auto verdict, judgeGraph(*oracle, source, job));
   if (!request.match.empty() && verdict.kind == VerdictKind::Fails) {

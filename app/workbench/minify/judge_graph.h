@@ -9,7 +9,7 @@
 namespace kerf::workbench {
 
 /// The oracle's verdict on a graph as it is opened from a file or the store.
-Result<Verdict> judgeGraph(Oracle& oracle, GraphSource& source, const Job& job);
+Result<Verdict> judgeGraph(Oracle& oracle, GraphSource source, const Job& job);
 
 /// What a fresh kerf says of the written repro under the same oracle.
 Result<Verdict> recheckInFreshProcess(Workbench& bench, const OracleSettings& oracle,

@@ -24,7 +24,7 @@ using ReproPlace = MinifyRequest::ReproPlace;
 class Minification {
  public:
   Minification(Workbench& bench, GraphSource source, const MinifyRequest& request, const Job& job)
-      : m_bench(bench), m_source(std::move(source)), m_request(request), m_job(job) {}
+      : m_bench(bench), m_found(std::move(source)), m_request(request), m_job(job) {}
 
   Result<Minified> run() {
     const auto start = Clock::now();
@@ -42,11 +42,10 @@ class Minification {
 
  private:
   Result<void> prepare() {
-    takeRecordedEnvironment(m_source);
-    if (!m_request.checkpoints.empty()) m_checkpoints.emplace(m_request.checkpoints, m_source);
     KERF_TRY(m_match, failureMatch(m_request));
     KERF_TRY(m_store, storeToWorkIn());
-    KERF_TRY(m_inputs, prepareToRun(m_source, m_job));
+    KERF_TRY(m_source, runnable(withRecordedEnvironment(std::move(m_found)), m_job));
+    if (!m_request.checkpoints.empty()) m_checkpoints.emplace(m_request.checkpoints, m_source);
     KERF_TRY(m_graphId, storedGraphId(*m_store, m_source));
     KERF_TRY(m_oracle, makeOracle(m_request.oracle, m_source, {m_job, m_request.jobs, &m_bench.warmTorch()}));
     m_log.emplace(*m_store, m_mutex, m_source, m_graphId, SearchIdentity::of(*m_oracle, m_request, m_match).text());
@@ -81,7 +80,7 @@ class Minification {
     }
     if (!resumed) {
       KERF_TRY(auto module, moduleToCompare(m_source));
-      return Candidate{std::move(module), std::move(m_inputs)};
+      return Candidate{std::move(module), std::move(m_source.inputs)};
     }
     m_outcome.resumed = true;
     m_job.note(fmt::format("resuming {}: {} of {} nodes after {} tests", m_log->idText(), m_log->bestNodes(),
@@ -125,7 +124,8 @@ class Minification {
   Result<void> conclude(const MinifyResult& result) {
     noteOutcome(result);
     KERF_CHECK(concludeSlips(result));
-    KERF_CHECK(tolerate(m_log->finish(result.ending == MinifyEnding::Finished ? "finished" : "cancelled", result.tests)));
+    KERF_CHECK(
+        tolerate(m_log->finish(result.ending == MinifyEnding::Finished ? "finished" : "cancelled", result.tests)));
     if (result.cancelled) return {};
     std::optional<TemporaryFolder> scratch;
     if (m_request.place == ReproPlace::Store) {
@@ -194,7 +194,8 @@ class Minification {
   }
 
   Workbench& m_bench;
-  GraphSource m_source;
+  GraphSource m_found;  ///< moves on to m_source
+  RunnableGraph m_source;
   const MinifyRequest& m_request;
   const Job& m_job;
   std::mutex m_mutex;
@@ -202,7 +203,6 @@ class Minification {
   Store* m_store = nullptr;
   bool m_lost = false;  ///< the store could be written at first, and then no more
   std::int64_t m_graphId = 0;
-  ValueList m_inputs;
   std::unique_ptr<Oracle> m_oracle;
   FailureMatch m_match;
   std::optional<ReductionLog> m_log;

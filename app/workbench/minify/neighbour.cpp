@@ -7,7 +7,7 @@
 namespace kerf::workbench {
 
 Result<Neighbour> perform(Workbench& bench, const NeighbourRequest& request, const Job& job) {
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(const auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(StoredNeighbour found, storedNeighbour(bench, source, job));
   Neighbour answer;
   if (!found.passing) return answer;

@@ -213,10 +213,22 @@ TriageRow::State stateOf(State state) {
 }
 
 TriageRow documentOf(TriagedGraph row) {
-  return {stateOf(row.state),         std::move(row.capture),  std::move(row.graph), std::move(row.fingerprint),
-          std::move(row.detail),      row.startNodes,          row.nodes,            row.tests,
-          std::move(row.reduction),   row.oneMinimal,          std::move(row.trouble), std::move(row.culprits),
-          std::move(row.ops),         std::move(row.sameAs),   row.cluster,          row.time};
+  return {stateOf(row.state),
+          std::move(row.capture),
+          std::move(row.graph),
+          std::move(row.fingerprint),
+          std::move(row.detail),
+          row.startNodes,
+          row.nodes,
+          row.tests,
+          std::move(row.reduction),
+          row.oneMinimal,
+          std::move(row.trouble),
+          std::move(row.culprits),
+          std::move(row.ops),
+          std::move(row.sameAs),
+          row.cluster,
+          row.time};
 }
 
 Triage documentOf(TriageOutcome outcome) {
@@ -234,14 +246,13 @@ Result<Triage> perform(Workbench& bench, const TriageRequest& request, const Job
   if (request.paths.empty()) return fail(ErrorCode::BadUsage, "name files, folders or captures of the store");
   KERF_CHECK(parsePlants(request.oracle.plants));
   KERF_TRY(auto captures, capturesUnder(request.paths, request.output,
-                                       [](const std::string& text) { return parseStoreId(text).has_value(); }));
+                                        [](const std::string& text) { return parseStoreId(text).has_value(); }));
   if (captures.empty()) return fail(ErrorCode::BadInput, "there is no file to open in {}", request.paths.front());
   std::error_code problem;
   std::filesystem::create_directories(request.output, problem);
   if (problem) return fail(Error{ErrorCode::Environment, "cannot be made: " + problem.message(), request.output});
   KERF_TRY(auto scratch, TemporaryFolder::create());
-  KERF_TRY(TriageOutcome outcome,
-           TriageRun(bench, request, job, std::move(captures), std::move(scratch)).run());
+  KERF_TRY(TriageOutcome outcome, TriageRun(bench, request, job, std::move(captures), std::move(scratch)).run());
   return documentOf(std::move(outcome));
 }
 

@@ -74,7 +74,8 @@ Result<void> TriageSteps::judge(TriagedGraph& row, TriageCase& one, const Job& j
   return {};
 }
 
-Result<void> TriageSteps::minify(TriagedGraph& row, TriageCase& one, const std::filesystem::path& folder, const Job& job) {
+Result<void> TriageSteps::minify(TriagedGraph& row, TriageCase& one, const std::filesystem::path& folder,
+                                 const Job& job) {
   MinifyRequest request{.graph = one.place, .oracle = one.oracle, .jobs = m_request.jobs};
   request.output = folder.string();
   request.maxTests = m_request.maxTests;
@@ -134,8 +135,8 @@ void TriageSteps::addParts(TriagedGraph& row, const TriageCase& one, const Oracl
 }
 
 /// Ops instead of the nodes, whose names are other ones in every graph.
-void TriageSteps::addNodes(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle, const GraphDoc& graph,
-                           const Job& job) {
+void TriageSteps::addNodes(TriagedGraph& row, const TriageCase& one, const OracleSettings& oracle,
+                           const GraphDoc& graph, const Job& job) {
   const auto nodes = bisectBy(By::Node, one, oracle, job);
   if (!nodes) return;
   for (const auto& name : nodes->culprits) {

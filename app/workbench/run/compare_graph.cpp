@@ -135,13 +135,13 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.cache = bench.codeCache(job);
   keepMeasurements(bench, options.compile.passes, job);
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
   const auto tolerances = options.compare.tolerances;
-  takeRecordedRule(source, request.accuracy, options.compare);
-  KERF_TRY(auto inputs, prepareToRun(source, job));
+  takeRecordedRule(found, request.accuracy, options.compare);
+  KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
   KERF_TRY(auto module, moduleToCompare(source));
-  const auto rows = inputRows(source, inputs);
-  const Candidate candidate{std::move(module), std::move(inputs)};
+  const auto rows = inputRows(source.origins, source.inputs);
+  const Candidate candidate{std::move(module), std::move(source.inputs)};
   KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
   Comparison comparison;
@@ -154,7 +154,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
     setGoal(training.compile, source);
     KERF_TRY(report, compareIsolated(candidate, training, job.stop));
   } else {
-    const EmulatedSide side{source.capture, source.index,    request.emulate,
+    const EmulatedSide side{source.capture,  source.index,    request.emulate,
                             options.compile, options.compare, request.results};
     KERF_TRY(auto emulated, compareEmulated(candidate.module, candidate.inputs, side, options.limits, job.stop));
     comparison.fusion = fusionOf(emulated, request.emulate);

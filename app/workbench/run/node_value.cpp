@@ -153,24 +153,24 @@ class NodeSides {
   }
 
   Result<void> prepare() {
-    if (m_inputs) return {};
-    KERF_TRY(m_inputs, m_recorded ? m_recorded->inputs(*m_source, m_job) : prepareToRun(*m_source, m_job));
+    if (m_ready) return {};
+    KERF_TRY(m_ready, m_recorded ? m_recorded->runnableOnIts(*m_source, m_job) : runnable(*m_source, m_job));
     return {};
   }
 
   Result<NodeTensor> recorded() {
     KERF_CHECK(prepare());
-    KERF_TRY(const RecordedValue found, m_recorded->find(*m_source, *m_inputs, m_node));
+    KERF_TRY(const RecordedValue found, m_recorded->find(*m_ready, m_node));
     m_from = found.source;
     return tensorOf(found.value, m_request.node);
   }
 
   Result<NodeTensor> compute(const Side& side) {
     KERF_CHECK(prepare());
-    const GraphModule& module = m_source->graph().module;
+    const GraphModule& module = m_ready->graph().module;
     if (side.name == "compiled") KERF_CHECK(checkOptions(module, m_options.compile));
     const std::function body = [&]() -> Result<NodeTensor> {
-      KERF_TRY(const Value value, side.compute({module, *m_inputs, m_node, m_options.compile}));
+      KERF_TRY(const Value value, side.compute({module, m_ready->inputs, m_node, m_options.compile}));
       return tensorOf(value, m_request.node);
     };
     return inChild(body, patientLimits(m_request.timeout), m_job.stop, "computing the value", ErrorCode::RuntimeFailed);
@@ -182,23 +182,21 @@ class NodeSides {
   EngineOracleOptions m_options;
   std::optional<GraphSource> m_source;
   std::optional<RecordedSide> m_recorded;
-  std::optional<ValueList> m_inputs;
+  std::optional<RunnableGraph> m_ready;
   std::string m_from;
   NodeId m_node;
 };
 
 ValueFigures documentOf(TensorFigures of) {
-  return {of.elements,   of.finite,  of.nans,    of.positiveInfinities, of.negativeInfinities, of.zeros,
-          of.subnormals, of.minimum, of.maximum, of.mean,               of.deviation,          std::move(of.histogram)};
+  return {of.elements, of.finite,  of.nans, of.positiveInfinities, of.negativeInfinities,  of.zeros, of.subnormals,
+          of.minimum,  of.maximum, of.mean, of.deviation,          std::move(of.histogram)};
 }
 
 ValuePlane documentOf(TensorPlane of) {
   return {std::move(of.slice), of.rows, of.columns, of.shownRows, of.shownColumns, std::move(of.patches)};
 }
 
-ValueWindow documentOf(TensorWindow of) {
-  return {of.row, of.column, of.rows, of.columns, std::move(of.cells)};
-}
+ValueWindow documentOf(TensorWindow of) { return {of.row, of.column, of.rows, of.columns, std::move(of.cells)}; }
 
 Result<void> save(const std::string& path, const std::string& node, const Tensor& tensor) {
   if (path.ends_with(".npy")) return writeNpy(path, tensor);

@@ -60,11 +60,11 @@ Result<RecordedSide> RecordedSide::of(const GraphSource& source, const std::stri
   return values;
 }
 
-Result<ValueList> RecordedSide::inputs(GraphSource& source, const Job& job) const {
-  if (m_path.empty() || !source.inputFile.empty() || !hasInputs(m_file)) return prepareToRun(source, job);
-  auto inputs = prepareWithInputs(source, m_file, job);
-  if (!inputs && inputs.error().file.empty()) inputs.error().atFile(m_path);
-  return inputs;
+Result<RunnableGraph> RecordedSide::runnableOnIts(GraphSource source, const Job& job) const {
+  if (m_path.empty() || !source.inputFile.empty() || !hasInputs(m_file)) return runnable(std::move(source), job);
+  auto ready = runnableOn(std::move(source), m_file, job);
+  if (!ready && ready.error().file.empty()) ready.error().atFile(m_path);
+  return ready;
 }
 
 /// By the node's own name, else as an output: of an exported program those that its caller gets.
@@ -84,8 +84,7 @@ std::optional<RecordedValue> RecordedSide::ofFile(const GraphSource& source, con
   return std::nullopt;
 }
 
-std::optional<RecordedValue> RecordedSide::ofCapture(const GraphSource& source, const ValueList& inputs,
-                                                     const Node& node) const {
+std::optional<RecordedValue> RecordedSide::ofCapture(const RunnableGraph& source, const Node& node) const {
   if (node.op() == Opcode::GetAttr) {
     const TensorAttribute* const attribute = source.graph().module.attribute(node.target());
     if (attribute == nullptr || isMadeUp(*attribute)) return std::nullopt;
@@ -95,24 +94,24 @@ std::optional<RecordedValue> RecordedSide::ofCapture(const GraphSource& source, 
   }
   const auto placeholders = source.graph().module.graph.placeholders();
   const auto place = std::size_t(std::ranges::find(placeholders, node.id()) - placeholders.begin());
-  if (place >= inputs.size() || place >= source.origins.size()) return std::nullopt;
+  if (place >= source.inputs.size() || place >= source.origins.size()) return std::nullopt;
   switch (source.origins[place].source) {
     case InputOrigin::Source::Stored:
     case InputOrigin::Source::Absent:
-      return RecordedValue{inputs[place], fmt::format("input {} of the capture", node.name())};
+      return RecordedValue{source.inputs[place], fmt::format("input {} of the capture", node.name())};
     case InputOrigin::Source::Given:
-      return RecordedValue{inputs[place], fmt::format("input {} of the given file", source.origins[place].why)};
+      return RecordedValue{source.inputs[place], fmt::format("input {} of the given file", source.origins[place].why)};
     case InputOrigin::Source::Generated:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
-Result<RecordedValue> RecordedSide::find(const GraphSource& source, const ValueList& inputs, NodeId id) const {
+Result<RecordedValue> RecordedSide::find(const RunnableGraph& source, NodeId id) const {
   const Node& node = source.graph().module.graph.node(id);
   if (!m_path.empty())
     if (auto found = ofFile(source, node)) return std::move(*found);
-  if (auto found = ofCapture(source, inputs, node)) return std::move(*found);
+  if (auto found = ofCapture(source, node)) return std::move(*found);
   const bool isInput = node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr;
   const std::string where = m_path.empty() ? std::string() : fmt::format(" and {} does not either", m_path);
   return fail(ErrorCode::NotFound, Hint{Advice::GiveExpected},

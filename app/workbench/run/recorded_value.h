@@ -21,17 +21,16 @@ class RecordedSide {
   /// "mlp.out.safetensors" of "mlp.pt2"), which need not be. Errors: those of reading it, at the file.
   static Result<RecordedSide> of(const GraphSource& source, const std::string& expect);
 
-  /// Inputs to run on: the file's, where it has any and the address gives none; else as prepareToRun().
-  Result<ValueList> inputs(GraphSource& source, const Job& job) const;
-  /// What is recorded of a node; `inputs` are those that the source was prepared with. NotFound saying what could be
-  /// recorded of it.
-  Result<RecordedValue> find(const GraphSource& source, const ValueList& inputs, NodeId node) const;
+  /// To run on the file's inputs, where it has any and the address gives none; else as runnable().
+  Result<RunnableGraph> runnableOnIts(GraphSource source, const Job& job) const;
+  /// What is recorded of a node. NotFound saying what could be recorded of it.
+  Result<RecordedValue> find(const RunnableGraph& source, NodeId node) const;
   /// The file's path; empty: none.
   const std::string& path() const { return m_path; }
 
  private:
   std::optional<RecordedValue> ofFile(const GraphSource& source, const Node& node) const;
-  std::optional<RecordedValue> ofCapture(const GraphSource& source, const ValueList& inputs, const Node& node) const;
+  std::optional<RecordedValue> ofCapture(const RunnableGraph& source, const Node& node) const;
 
   std::string m_path;
   SafetensorsFile m_file;

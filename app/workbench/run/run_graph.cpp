@@ -100,14 +100,14 @@ Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, c
 }
 
 /// Those that the address gives, or of the recording that the outputs are compared with if it has any.
-Result<ValueList> chosenInputs(GraphSource& source, const RunRequest& request, const Job& job) {
+Result<RunnableGraph> onChosenInputs(GraphSource source, const RunRequest& request, const Job& job) {
   const auto& path = request.expect;
-  if (path.empty() || !source.inputFile.empty()) return prepareToRun(source, job);
+  if (path.empty() || !source.inputFile.empty()) return runnable(std::move(source), job);
   KERF_TRY(const auto file, readSafetensors(path));
-  if (!hasInputs(file)) return prepareToRun(source, job);
-  auto inputs = prepareWithInputs(source, file, job);
-  if (!inputs && inputs.error().file.empty()) inputs.error().atFile(path);
-  return inputs;
+  if (!hasInputs(file)) return runnable(std::move(source), job);
+  auto ready = runnableOn(std::move(source), file, job);
+  if (!ready && ready.error().file.empty()) ready.error().atFile(path);
+  return ready;
 }
 
 /// Precision fp64 is dtype f64; upcast and exact are ways in which the interpreter runs the graph as it is.
@@ -116,13 +116,11 @@ Result<RunRequest> withPrecision(RunRequest request) {
   if (request.backend != "interp")
     return fail(ErrorCode::BadUsage, "precision {} is the interpreter's; choose no other backend", request.precision);
   if (!request.dtype.empty())
-    return fail(ErrorCode::BadUsage, "precision {} and dtype {} exclude each other", request.precision,
-                request.dtype);
+    return fail(ErrorCode::BadUsage, "precision {} and dtype {} exclude each other", request.precision, request.dtype);
   if (request.precision == "fp64") {
     request.dtype = "f64";
   } else if (!request.passes.usual()) {
-    return fail(ErrorCode::BadUsage,
-                "precision {} runs the graph as it is; choose no passes and no options of passes",
+    return fail(ErrorCode::BadUsage, "precision {} runs the graph as it is; choose no passes and no options of passes",
                 request.precision);
   }
   return request;
@@ -191,8 +189,8 @@ Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunR
     GraphSource other = source;
     for (const auto& [name, value] : given) other.symbols.insert_or_assign(name, value);
     KERF_CHECK(checkSymbols(other.graph(), other.symbols));
-    KERF_TRY(auto inputs, prepareToRun(other, job));
-    result.push_back({symbolValues(other.graph(), other.symbols), std::move(inputs)});
+    KERF_TRY(RunnableGraph ready, runnable(std::move(other), job));
+    result.push_back({symbolValues(ready.graph(), ready.symbols), std::move(ready.inputs)});
   }
   return result;
 }
@@ -201,9 +199,10 @@ Result<void> checkProfile(const RunRequest& request) {
   if (!request.profile && !request.memory) return {};
   const std::string_view option = request.profile ? "a profile" : "a memory plan";
   if (request.backend == "interp")
-    return fail(ErrorCode::BadUsage, Hint{Advice::ChooseBackend}, "{} is of generated kernels, which the interpreter has not",
-                option);
-  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "{} is of one run, and other sizes ask for several", option);
+    return fail(ErrorCode::BadUsage, Hint{Advice::ChooseBackend},
+                "{} is of generated kernels, which the interpreter has not", option);
+  if (!request.then.empty())
+    return fail(ErrorCode::BadUsage, "{} is of one run, and other sizes ask for several", option);
   return {};
 }
 
@@ -222,9 +221,10 @@ Result<void> checkThen(const RunRequest& request) {
   if (request.expect.empty() && request.save.empty() && choice.file.empty() && request.dtype.empty() &&
       request.precision == "native")
     return {};
-  return fail(ErrorCode::BadUsage,
-              "a compiled graph that runs again at other sizes takes recorded inputs: give no inputs, expected values, file "
-              "to save, dtype and precision");
+  return fail(
+      ErrorCode::BadUsage,
+      "a compiled graph that runs again at other sizes takes recorded inputs: give no inputs, expected values, file "
+      "to save, dtype and precision");
 }
 
 /// One compilation for all sizes, and what it took.
@@ -254,11 +254,11 @@ Result<KernelProfile> profileOf(const CompileOptions& options, const CastGraph& 
 }
 
 /// Casts, compiles and runs in a child; only the outputs come back.
-Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& source, const ValueList& inputs,
-                              const DTypeChoice* choice, const std::vector<Resized>& sizes,
-                              const std::optional<LossChoice>& loss, const std::filesystem::path& cache,
-                              const Job& job) {
+Result<RunOutcome> runInChild(const RunRequest& request, const RunnableGraph& source, const DTypeChoice* choice,
+                              const std::vector<Resized>& sizes, const std::optional<LossChoice>& loss,
+                              const std::filesystem::path& cache, const Job& job) {
   const GraphModule& module = source.graph().module;
+  const ValueList& inputs = source.inputs;
   const std::function body = [&]() -> Result<RunOutcome> {
     if (!sizes.empty()) {
       KERF_TRY(const auto options, compileOptions(request, cache));
@@ -320,9 +320,9 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_CHECK(checkRounding(request));
   KERF_CHECK(checkProfile(request));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
-  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  KERF_TRY(const auto sizes, resizedInputs(source, request, job));
-  KERF_TRY(const auto inputs, chosenInputs(source, request, job));
+  KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  KERF_TRY(const auto sizes, resizedInputs(found, request, job));
+  KERF_TRY(const RunnableGraph source, onChosenInputs(std::move(found), request, job));
   std::optional<LossChoice> loss;
   if (source.aot && !source.aot->tangents.empty()) {
     KERF_TRY(loss, parseLoss(source, request.loss));
@@ -332,7 +332,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   const bool generates = request.backend != "interp";
   const auto cache = generates ? bench.codeCache(job) : std::filesystem::path();
   if (generates) keepMeasurements(bench, config, job);
-  KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, cache, job));
+  KERF_TRY(const auto outcome, runInChild(request, source, choice, sizes, loss, cache, job));
   RunValues values{userValues(source.graph(), outcome.outputs), allMutated(source.graph(), outcome), {}};
   if (loss) {
     KERF_TRY(values.trained, trainedValues(source, *loss, outcome.outputs));
@@ -354,7 +354,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   for (const auto& [name, value] : values.mutated) report.mutated.emplace_back(name, plainText(value));
   for (const auto& [name, value] : values.trained) report.trained.emplace_back(name, trainedText(value));
   KERF_TRY(report.expected, expectationRows(request, values, rule));
-  report.inputs = inputRows(source, inputs);
+  report.inputs = inputRows(source.origins, source.inputs);
   report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);
   KERF_CHECK(keepRun(bench, source, request, report, job));
   return report;

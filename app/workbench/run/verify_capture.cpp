@@ -124,14 +124,11 @@ Result<CompileVerification> verifyInChild(const Capture& capture, const StagePla
 Result<CompileVerification> verifyPlan(Capture capture, const StagePlan& plan, const VerifyRequest& request,
                                        const SymbolBindings& symbols, const Job& job, VerifyProgress& progress) {
   KERF_TRY(const auto choice, parseInputChoice(request.capture.inputs));
-  const LoadStage load = [&](CapturedGraph graph, const SymbolBindings& own) {
-    GraphSource source{request.capture.text, {}, 0};
+  const LoadStage load = [&](CapturedGraph graph, const SymbolBindings& own) -> Result<ValueList> {
+    GraphSource source{{request.capture.text, {}}, own, choice.fill, request.capture.seed, choice.file};
     source.capture.graphs.push_back(std::move(graph));
-    source.symbols = own;
-    source.fill = choice.fill;
-    source.inputFile = choice.file;
-    source.seed = request.capture.seed;
-    return prepareToRun(source, job);
+    KERF_TRY(RunnableGraph ready, runnable(std::move(source), job));
+    return std::move(ready.inputs);
   };
   KERF_TRY(const auto inputs, makeStageInputs(capture, plan, symbols, load));
   if (job.stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped while preparing inputs");
@@ -247,7 +244,8 @@ Result<Verification> verifyCapture(Workbench& bench, VerifyRequest request, cons
 
 Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& request, const Job& job) {
   if (!request.compile.empty() || !request.stage.empty() || request.ownPasses)
-    return fail(ErrorCode::BadUsage, "two graphs are compared whole: choose no compile id, no stage and not Kerf's own passes");
+    return fail(ErrorCode::BadUsage,
+                "two graphs are compared whole: choose no compile id, no stage and not Kerf's own passes");
   KERF_TRY(const auto symbols, parseSymbols(request.capture.symbols));
   GraphAddress first = request.capture;
   first.symbols.clear();  // either graph may have them

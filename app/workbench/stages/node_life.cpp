@@ -8,8 +8,12 @@ namespace kerf::workbench {
 namespace {
 
 NodeLife documentOf(NodeHistory history) {
-  NodeLife life{std::move(history.node),   std::move(history.graph), std::move(history.compileId),
-                std::move(history.source), {},                       {},
+  NodeLife life{std::move(history.node),
+                std::move(history.graph),
+                std::move(history.compileId),
+                std::move(history.source),
+                {},
+                {},
                 std::move(history.notes)};
   for (HistoryStage& stage : history.stages) {
     LifeStage& shown = life.stages.emplace_back(std::move(stage.graph), std::move(stage.part));
