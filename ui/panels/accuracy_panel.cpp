@@ -98,10 +98,10 @@ QWidget* AccuracyPanel::buildBar() {
   row->setSpacing(10);
   m_run = new QPushButton(tr("Compare"));
   m_run->setObjectName("primary");
-  m_run->setToolTip(tr("Compiled graph against the interpreter and an fp64 reference, in a process of its own"));
+  m_run->setToolTip(tr("Compare the compiled graph with the interpreter and an fp64 reference, in its own process"));
   m_bisect = new QPushButton(tr("Bisect"));
   m_bisect->setObjectName("bisect");
-  m_bisect->setToolTip(tr("Find the pass or node at which the difference begins"));
+  m_bisect->setToolTip(tr("Find the pass or node where the difference begins"));
   auto* menu = new QMenu(m_bisect);
   for (const auto& way : ways)
     if (way.said != nullptr) menu->addAction(tr(way.said), this, [this, by = way.by] { bisect(by); });

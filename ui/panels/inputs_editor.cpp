@@ -41,7 +41,7 @@ InputsEditor::InputsEditor(const QStringList& symbols, QWidget* parent)
   m_form->setContentsMargins(0, 0, 0, 0);
   m_fill->setObjectName("inputs");
   for (const auto& fill : fills) m_fill->addItem(tr(fill.title), fill.name);
-  m_fill->setToolTip(tr("Data that the capture has is always taken; this is for what it lacks"));
+  m_fill->setToolTip(tr("For inputs that the capture has no data for. Recorded data is always used"));
   m_file->setObjectName("inputFile");
   m_file->setPlaceholderText(tr("a .safetensors file with in0, in1, … or names of placeholders"));
   m_seed->setObjectName("seed");

@@ -74,7 +74,7 @@ void MinifiedGraphs::setMinified(const MinifyDoc* doc) {
   m_edit->setVisible(neighbour != nullptr);
   m_passing->setGraph(found ? neighbour->graph : nullptr, tr("Passes"));
   if (neighbour && !found)
-    m_edit->setText(tr("No graph one edit away is known to pass: each of them fails otherwise or cannot be tested."));
+    m_edit->setText(tr("No passing graph is one edit away: each of them fails differently or cannot be tested."));
   if (!neighbour) m_edit->clear();
   if (!found) return m_failing->setMarks({}, {});
   m_edit->setText(tr("One edit apart (%1): %2").arg(text(neighbour->reduction), text(neighbour->description)));

@@ -73,7 +73,7 @@ QWidget* MinifyPanel::buildContent() {
   auto* right = new QSplitter(Qt::Vertical);
   m_findings->setObjectName("findings");
   m_findings->setAccessibleName(tr("Other failures that were met"));
-  m_findings->setToolTip(tr("Other failures that candidates showed: double click opens the smallest graph of each"));
+  m_findings->setToolTip(tr("Other failures of candidates; double-click opens the smallest graph of each"));
   auto* found = new QWidget;
   auto* column = new QVBoxLayout(found);
   column->setContentsMargins(0, 0, 0, 0);
@@ -124,7 +124,7 @@ QWidget* MinifyPanel::buildBar() {
   row->setSpacing(10);
   m_start = new QPushButton(tr("Minify"));
   m_start->setObjectName("primary");
-  m_start->setToolTip(tr("Cut the failing graph down; every candidate runs in a process of its own"));
+  m_start->setToolTip(tr("Minify the failing graph; each candidate runs in its own process"));
   m_cancel = new QPushButton(tr("Cancel"));
   m_cancel->setObjectName("cancelMinify");
   m_pause = new QPushButton;
@@ -134,7 +134,7 @@ QWidget* MinifyPanel::buildBar() {
   m_undo->setShortcut(QKeySequence("Ctrl+Shift+U"));
   m_ask = new QToolButton;
   m_ask->setObjectName("minifySettings");
-  m_ask->setToolTip(tr("Who decides whether a graph fails, how long and how often it is asked"));
+  m_ask->setToolTip(tr("What decides whether a graph fails, and the limits of time and tests"));
   connect(m_ask, &QToolButton::clicked, this, &MinifyPanel::askSettings);
   m_openRepro = new QPushButton(tr("Open repro"));
   m_openRepro->setToolTip(tr("Open the minified repro beside its capture"));
@@ -293,13 +293,15 @@ void MinifyPanel::showControls() {
   const auto doc = m_session.minified();
   const bool paused = doc && doc->paused;
   m_pause->setText(paused ? tr("Resume") : tr("Pause"));
-  m_pause->setToolTip((paused ? tr("Go on with new queries") : tr("Begin no new queries until resumed; those under way end")) +
+  m_pause->setToolTip((paused ? tr("Go on with new queries")
+                              : tr("Start no new tests until you resume; running "
+                                   "tests finish")) +
                       tr("  (Ctrl+Shift+M)"));
   m_pause->setShortcut(QKeySequence("Ctrl+Shift+M"));  // a new text drops the old one
   const int step = chosenStep();
   const bool behind = doc && step >= 0 && std::size_t(step) + 1 < doc->steps.size();
   m_undo->setEnabled(behind);
-  m_undo->setToolTip((behind ? tr("Go back to step %1, and on from there in another way").arg(step)
+  m_undo->setToolTip((behind ? tr("Go back to step %1 and continue differently from there").arg(step)
                              : tr("Choose a step before the last one in the table to go back to it")) +
                      tr("  (Ctrl+Shift+U)"));
 }

@@ -112,7 +112,7 @@ QWidget* MinifySettings::enginePage() {
   m_tolerance->setDecimals(8);
   m_tolerance->setRange(0, 1);
   m_tolerance->setSingleStep(1e-3);
-  m_tolerance->setToolTip(tr("How far results may be apart, as torch._dynamo.utils.same has it"));
+  m_tolerance->setToolTip(tr("Tolerance of results, as in torch._dynamo.utils.same"));
   form->addRow(tr("Tolerance"), m_tolerance);
   return page;
 }
@@ -147,7 +147,7 @@ QWidget* MinifySettings::torchPage() {
   m_failsIf =
       editableBox("failsIf", {"auto", "exception", "accuracy", "strict_accuracy", "nan", "nondeterminism", "expr:"});
   m_failsIf->setToolTip(
-      tr("What is a failure; expr: is a Python expression over mod, args, compiled, ref, res and torch"));
+      tr("What counts as a failure; expr: is a Python expression over mod, args, compiled, ref, res and torch"));
   form->addRow(tr("Fails if"), m_failsIf);
   return page;
 }
@@ -173,11 +173,13 @@ QWidget* MinifySettings::searchBox() {
   right->addRow(tr("At most tests"), m_maxTests = numberBox("maxTests", 0, 1'000'000'000, tr("no limit")));
   right->addRow(tr("At most minutes"), m_maxMinutes = numberBox("maxMinutes", 0, 10'000, tr("no limit")));
   right->addRow(tr("Flaky: first runs"), m_starts = numberBox("flaky", 0, 1000, tr("not flaky")));
-  m_starts->setToolTip(tr("The failure does not always show: run the graph so often to see how often"));
+  m_starts->setToolTip(
+      tr("For a failure that does not always show: run the graph this many times to see how often "
+         "it fails"));
   auto* whole = new QFormLayout;
   m_match = new QLineEdit;
   m_match->setObjectName("match");
-  m_match->setPlaceholderText(tr("a regular expression; empty: the start graph's own failure"));
+  m_match->setPlaceholderText(tr("a regular expression (empty: the failure of the start graph)"));
   whole->addRow(tr("Only failures with"), m_match);
   m_any = new QCheckBox(tr("Every failure counts, whatever it is"));
   m_any->setObjectName("anyFailure");

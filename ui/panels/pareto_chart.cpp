@@ -23,7 +23,7 @@ QString formatFlops(double flops) {
 
 ParetoChart::ParetoChart(QWidget* parent) : QWidget(parent) {
   setObjectName("pareto");
-  setAccessibleName(tr("Saved bytes and work done again, by budget"));
+  setAccessibleName(tr("Saved bytes and recomputed work, by budget"));
   setMinimumSize(200, 110);
 }
 

@@ -32,11 +32,11 @@ PartitionPanel::PartitionPanel(Session& session, QWidget* parent)
       m_hint(new QLabel),
       m_content(new QSplitter(Qt::Horizontal)) {
   m_run->setObjectName("primary");
-  m_run->setToolTip(tr("Cut the joint graph into forward and backward for every memory budget"));
+  m_run->setToolTip(tr("Split the joint graph into forward and backward for each memory budget"));
   m_budget->setObjectName("budget");
   m_budget->setAccessibleName(tr("Memory budget"));
   m_budget->setMaximumWidth(320);
-  m_budget->setToolTip(tr("Memory budget: at 1 forward saves what makes backward quickest, at 0 only what it must"));
+  m_budget->setToolTip(tr("Memory budget: at 1, forward saves what makes backward fastest; at 0, only what it must"));
   m_summary->setObjectName("status");
   m_summary->setMinimumWidth(1);
   m_hint->setObjectName("hint");
@@ -138,7 +138,7 @@ void PartitionPanel::showPartitions() {
   m_budget->setVisible(told);
   m_hint->setVisible(!told);
   if (running)
-    m_hint->setText(tr("Cutting the joint graph for 21 budgets…"));
+    m_hint->setText(tr("Partitioning the joint graph for 21 budgets…"));
   else if (doc && !told)
     m_hint->setText(doc->error);
   else

@@ -21,7 +21,7 @@ PlantPicker::PlantPicker(Session& session, QWidget* parent)
   m_op->setEditable(true);
   m_op->setInsertPolicy(QComboBox::NoInsert);
   m_op->setMinimumWidth(130);
-  m_op->setToolTip(tr("Op (or pass:NAME) whose compiled code is broken on purpose"));
+  m_op->setToolTip(tr("Op (or pass:NAME) to plant a fault in"));
   m_kind->setObjectName("plantKind");
   m_kind->addItems({"accuracy", "compile_error", "runtime_error", "crash", "hang", "flaky:0.5"});
   m_kind->setToolTip(tr("What goes wrong"));
@@ -56,7 +56,7 @@ bool PlantPicker::accepted() {
   if (pass.empty() && std::ranges::find(graph->ops, part.toStdString()) != graph->ops.end()) return true;
   emit m_session.failed(tr("There is no such fault to plant"),
                         pass.empty()
-                            ? tr("This graph calls no %1: choose one of the ops in the list.").arg(part)
+                            ? tr("This graph does not call %1. Choose an op from the list.").arg(part)
                             : tr("Kerf has no pass %1: the strip above the graph names all of them.").arg(part.mid(5)));
   return false;
 }

@@ -65,7 +65,7 @@ void StageStrip::showButtons() {
   m_verify->setVisible(recorded && recorded->stages.size() > 1);
   m_verify->setText(running ? tr("Stop verifying") : tr("Verify stages"));
   m_verify->setToolTip(running ? verified->progress
-                               : tr("Run every recorded stage and compare what it gives with the stage before it"));
+                               : tr("Compare the results of every recorded stage with those of the stage before it"));
   const auto difference = m_session.difference();
   const bool chosen = m_session.chosenBaseline().has_value();
   m_baseline->setText(chosen ? tr("Compared with…") : tr("Compare with…"));

@@ -82,7 +82,7 @@ ValuesPanel::ValuesPanel(Session& session, QWidget* parent)
 
 void ValuesPanel::buildBar() {
   m_run->setObjectName("primary");
-  m_run->setToolTip(tr("Compute the selected node's value in a process of its own"));
+  m_run->setToolTip(tr("Compute the value of the selected node in its own process"));
   m_minus->addItem(tr("no difference"), QString());
   for (const auto& [name, title] : sides) {
     m_side->addItem(tr(title), QString(name));
@@ -98,7 +98,7 @@ void ValuesPanel::buildBar() {
     combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     combo->setMinimumContentsLength(9);
   }
-  m_next->setToolTip(tr("Go to the next NaN or infinity behind the first cell that is shown"));
+  m_next->setToolTip(tr("Go to the next NaN or infinity after the first cell that is shown"));
   m_save->setToolTip(tr("Write the whole value as .npy or .safetensors"));
   m_expected->setObjectName("expected");
   m_expected->setText(tr("Expected values…"));

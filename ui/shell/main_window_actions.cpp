@@ -26,7 +26,7 @@ std::vector<ActionSpec> MainWindow::fileActions() {
           {"exportRepro", tr("&Export repro…"), "export", "Ctrl+E",
            tr("Export the captured graph and its inputs as repro.py"), [this] { exportRepro(); }},
           {"newWindow", tr("&New window"), {}, "Ctrl+N", {}, [this] { openWindow(); }},
-          {"report", tr("Save a repor&t…"), {}, {}, tr("What is known of the shown graph, as PDF or web page"),
+          {"report", tr("Save a repor&t…"), {}, {}, tr("Write a report about this graph, as PDF or web page"),
            [this] { saveReport(); }},
           {"follow", tr("Follo&w growing logs"), {}, {}, tr("Read a TORCH_TRACE log again while it is written"),
            [this] { m_follower.setEnabled((*m_actions)["follow"]->isChecked()); }, true},
@@ -43,14 +43,14 @@ std::vector<ActionSpec> MainWindow::fileActions() {
 
 std::vector<ActionSpec> MainWindow::editActions() {
   const auto undo = [this] { m_session.canUndoDelete() ? m_session.undoDelete() : m_session.back(); };
-  return {{"paste", tr("&Paste graph"), {}, "Ctrl+V", tr("Open the files or the graph text of the clipboard"),
+  return {{"paste", tr("&Paste graph"), {}, "Ctrl+V", tr("Open the files or the graph text in the clipboard"),
            [this] { paste(); }},
           {"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
           {"delete",
            tr("&Delete from store"),
            {},
            {},
-           tr("Delete what is chosen in the store panel (Del), until it is undone"),
+           tr("Delete what is selected in the store panel (Del); Undo restores it"),
            [this] {
              raisePanel("store");
              m_store->deleteChosen();
@@ -136,7 +136,7 @@ std::vector<ActionSpec> MainWindow::goActions() {
        "Ctrl+Home",
        {},
        [this] { m_session.showAotStage({}); }},
-      {"nextStage", tr("Next &stage"), {}, "]", tr("The next stage of the strip that changed something"),
+      {"nextStage", tr("Next &stage"), {}, "]", tr("Go to the next stage that changed something"),
        [this] { m_strip->step(1); }},
       {"previousStage", tr("Previous s&tage"), {}, "[", {}, [this] { m_strip->step(-1); }},
       {"compareWith", tr("Compare &with…"), {}, "Ctrl+D", tr("Compare the shown graph with another one, node by node"),
@@ -152,7 +152,7 @@ std::vector<ActionSpec> MainWindow::runActions() {
          raisePanel("accuracy");
          m_accuracy->run();
        }},
-      {"minify", tr("&Minify"), "minify", "Ctrl+M", tr("Cut the failing graph down to the smallest that still fails"),
+      {"minify", tr("&Minify"), "minify", "Ctrl+M", tr("Reduce the failing graph to the smallest one that still fails"),
        [this] {
          raisePanel("minify");
          m_minify->start();
@@ -176,7 +176,7 @@ std::vector<ActionSpec> MainWindow::bisectActions() {
            tr("Bisect by &node"),
            {},
            "Ctrl+B",
-           tr("Find the node at which the compiled result leaves the reference"),
+           tr("Find the node where the compiled result leaves the reference"),
            [this] { bisect(workbench::BisectRequest::By::Node); }},
           {"bisectPass",
            tr("Bisect by &pass"),

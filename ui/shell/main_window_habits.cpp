@@ -71,7 +71,7 @@ void MainWindow::paste() {
 }
 
 std::vector<ActionSpec> MainWindow::noteActions() {
-  return {{"bookmark", tr("&Bookmark node"), {}, "Ctrl+F2", tr("Bookmark the selected node, or take its bookmark away"),
+  return {{"bookmark", tr("&Bookmark node"), {}, "Ctrl+F2", tr("Bookmark the selected node, or remove its bookmark"),
            [this] { m_notes->toggle(); }},
           {"nextNote", tr("Next b&ookmark"), {}, "F2", {}, [this] { m_notes->step(1); }},
           {"previousNote", tr("Previous boo&kmark"), {}, "Shift+F2", {}, [this] { m_notes->step(-1); }},
@@ -80,7 +80,7 @@ std::vector<ActionSpec> MainWindow::noteActions() {
              raisePanel("notes");
              m_notes->edit().setFocus(Qt::ShortcutFocusReason);
            }},
-          {"leaveBody", tr("&Leave the body"), {}, "Alt+Up", tr("Back to the graph that calls the shown body"),
+          {"leaveBody", tr("&Leave the body"), {}, "Alt+Up", tr("Go back to the graph that calls this nested graph"),
            [this] { m_session.leaveBody(); }}};
 }
 
