@@ -119,41 +119,6 @@ Result<Value> multilabelKernel(const BoundArguments& args) {
   return tensorList(outs);
 }
 
-// glu_backward(grad_output, self, dim): gradients of a * sigmoid(b)
-
-Result<Value> gluBackwardShape(const BoundArguments& args) {
-  const Tensor &grad = args.tensor(0), &self = args.tensor(1);
-  if (self.dim() == 0 || !isFloating(self.dtype())) return mismatch(args, "argument 'self' must be a float tensor");
-  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  SymSizes half = self.symSizes();
-  SymInt& length = half[std::size_t(dim)];
-  if (!guardOrTrue(floorMod(length, 2) == 0)) return mismatch(args, "dimension {} must be even", dim);
-  length = floorDiv(length, 2);
-  if (!checkEqual(grad.symSizes(), half))
-    return mismatch(args, "grad_output must have shape [{}]", fmt::join(half, ", "));
-  return Value(metaTensor(self.dtype(), self.symSizes()));
-}
-
-Result<Value> gluBackwardKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  const Tensor& self = args.tensor(1);
-  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  KERF_TRY(const Doubles grad, doublesOf(args.tensor(0)));
-  KERF_TRY(const Doubles x, doublesOf(self));
-  std::int64_t inner = 1;
-  for (std::int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.size(d);
-  const std::int64_t block = self.size(dim) / 2 * inner;
-  Doubles values(x.size());
-  for (std::int64_t i = 0; i < std::int64_t(grad.size()); ++i) {
-    const auto a = std::size_t(i / block * 2 * block + i % block), b = a + std::size_t(block);
-    const double gate = 1 / (1 + std::exp(-x[b])), own = grad[std::size_t(i)];
-    values[a] = own * gate;
-    values[b] = (1 - gate) * gate * own * x[a];
-  }
-  KERF_CHECK(writeValues(values, out));
-  return Value(std::move(out));
-}
-
 // native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
 bool wanted(const BoundArguments& args, std::size_t k) {
@@ -247,8 +212,6 @@ constexpr OpRow marginLossRows[] = {
     {"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor "
      "is_target)",
      OpTrait::Reduction, multilabelShape, multilabelKernel},
-    {"aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", none, gluBackwardShape,
-     gluBackwardKernel},
     {"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt "
      "N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
      none, groupNormBackwardShape, groupNormBackwardKernel},

@@ -35,6 +35,7 @@ Formula cosh(const SlopeCall& c) { return c.flow * c.conj(Formula("aten.sinh.def
 /// 1 - x²
 Formula belowOne(const SlopeCall& c) { return plus(-c.x() * c.x(), 1); }
 
+Formula tanh(const SlopeCall& c) { return {"aten.tanh_backward.default"_op, {c.flow, c.y()}}; }
 Formula asin(const SlopeCall& c) { return c.flow * c.conj(rsqrt(belowOne(c))); }
 Formula acos(const SlopeCall& c) { return c.flow * c.conj(-rsqrt(belowOne(c))); }
 Formula atan(const SlopeCall& c) { return c.flow / c.conj(plus(c.x() * c.x(), 1)); }
@@ -87,6 +88,7 @@ constexpr OpFacts functionDerivativesTable[] = {
     slope<tan>("aten::tan"),
     slope<sinh>("aten::sinh"),
     slope<cosh>("aten::cosh"),
+    slope<tanh>("aten::tanh"),
     slope<asin>("aten::asin"),
     slope<acos>("aten::acos"),
     slope<atan>("aten::atan"),

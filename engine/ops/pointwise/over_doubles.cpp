@@ -1,12 +1,13 @@
-// Element-wise ops whose elements are doubles: logit, polygamma, frexp, glu and backwards of activations.
+// Element-wise ops whose elements are doubles: logit, polygamma, frexp and others.
 #include <cmath>
 
+#include "engine/ops/core/formula.h"
+#include "engine/ops/core/op_math.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/index/views.h"
 #include "engine/ops/kernels/doubles.h"
-#include "engine/ops/kernels/element_math.h"
 #include "engine/ops/kernels/planes.h"
+#include "engine/ops/pointwise/backward_slopes.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/tensor/copy.h"
 
@@ -143,24 +144,6 @@ Result<Value> frexpKernel(const BoundArguments& args) {
   return tensorList(outs);
 }
 
-Result<Value> logSigmoidShape(const BoundArguments& args) {
-  const Value one = metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes());
-  return Value(ValueList{one, one});
-}
-/// The buffer holds exp(-|x|).
-Result<Value> logSigmoidKernel(const BoundArguments& args) {
-  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
-  KERF_TRY(Doubles x, doublesOf(args.tensor(0)));
-  Doubles buffer;
-  for (double& value : x) {
-    buffer.push_back(std::exp(-std::abs(value)));
-    value = std::min(value, 0.0) - std::log1p(buffer.back());
-  }
-  KERF_CHECK(writeValues(x, outs[0]));
-  KERF_CHECK(writeValues(buffer, outs[1]));
-  return tensorList(outs);
-}
-
 Result<Value> rreluBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(Doubles grad, doublesOf(args.tensor(0)));
@@ -173,75 +156,50 @@ Result<Value> rreluBackwardKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-Result<Value> preluBackwardShape(const BoundArguments& args) {
-  KERF_TRY(const SymSizes sizes, broadcastSizes(args.tensor(1).symSizes(), args.tensor(2).symSizes()));
-  const Tensor operands[] = {args.tensor(1), args.tensor(2), args.tensor(0)};
-  const Value one = metaTensor(args.tensor(1).dtype(), sizes, elementwiseStrides(operands, sizes));
-  return Value(ValueList{one, one});
+// Decompositions
+
+/// logit(self, eps): without eps the bounds only keep NaN what is NaN.
+Result<Value> logitProgram(const BoundArguments& args, const OpRunner& run) {
+  Formulas p(args, run);
+  const double low = args.numberIf(1).value_or(-1);
+  const Formula x = p(clamp(p[0], low, 1 - low));
+  return p.done(log(x / (1 - x)));
 }
-Result<Value> preluBackwardKernel(const BoundArguments& args) {
-  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
-  KERF_TRY(Doubles grad, doublesOf(args.tensor(0), outs[0].sizes()));
-  KERF_TRY(const Doubles x, doublesOf(args.tensor(1), outs[0].sizes()));
-  KERF_TRY(const Doubles weight, doublesOf(args.tensor(2), outs[0].sizes()));
-  Doubles weightGrad(grad.size());
-  for (std::size_t i = 0; i < grad.size(); ++i) {
-    weightGrad[i] = x[i] > 0 ? 0 : x[i] * grad[i];
-    grad[i] = x[i] > 0 ? grad[i] : weight[i] * grad[i];
-  }
-  KERF_CHECK(writeValues(grad, outs[0]));
-  KERF_CHECK(writeValues(weightGrad, outs[1]));
-  return tensorList(outs);
+/// logit_backward(grad, self, eps): 0 outside of the bounds, without eps NaN outside of [0, 1].
+Result<Value> logitBackwardProgram(const BoundArguments& args, const OpRunner& run) {
+  Formulas p(args, run);
+  const double low = args.numberIf(2).value_or(0);
+  const Formula inside = p({"aten.logical_and.default"_op, {p[1] >= low, p[1] <= 1 - low}});
+  const Formula slope = p(p[0] / (p[1] * (1.0 - p[1])));
+  if (!args.none(2)) return p.done(where(inside, slope, 0.0));
+  return p.done(where(inside, slope, newFull(p[1], {}, std::nan(""))));
+}
+/// rrelu_with_noise_backward(grad, self, noise, lower, upper, training, self_is_result)
+Result<Value> rreluBackwardProgram(const BoundArguments& args, const OpRunner& run) {
+  Formulas p(args, run);
+  const double lower = args.number(3), upper = args.number(4);
+  if (args.boolean(5) && upper - lower > 1e-6) return p.done(p[0] * p[2]);
+  return p.done({"aten.leaky_relu_backward.default"_op, {p[0], p[1], (lower + upper) / 2, p[6]}});
 }
 
-// glu(self, dim): first half times sigmoid of the second
-
-Result<Value> gluShape(const BoundArguments& args) {
-  const Tensor& self = args.tensor(0);
-  if (self.dim() == 0) return mismatch(args, "needs at least one dimension");
-  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  SymSizes sizes = self.symSizes();
-  SymInt& size = sizes[std::size_t(dim)];
-  if (!guardOrTrue(floorMod(size, 2) == 0))
-    return mismatch(args, "dimension {} of size {} cannot be halved", dim, size);
-  size = floorDiv(size, 2);
-  return Value(metaTensor(self.dtype(), sizes));
-}
-Result<Value> gluKernel(const BoundArguments& args) {
-  const Tensor& self = args.tensor(0);
-  KERF_TRY(Tensor out, makeOutput(args));
-  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  const std::int64_t half = self.size(dim) / 2;
-  KERF_TRY(const Tensor first, sliceView(args, self, dim, 0, half, 1));
-  KERF_TRY(const Tensor second, sliceView(args, self, dim, half, 2 * half, 1));
-  KERF_TRY(Doubles x, doublesOf(first));
-  KERF_TRY(const Doubles gate, doublesOf(second));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= element::sigmoid(gate[i]);
-  KERF_CHECK(writeValues(x, out));
-  return Value(std::move(out));
-}
-
-constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait pointwise = OpTrait::Pointwise;
 constexpr OpRow overDoublesRows[] = {
-    {"aten::logit(Tensor self, float? eps=None) -> Tensor", pointwise, floatElementShape, logitKernel},
-    {"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", pointwise, elementShape,
-     logitBackwardKernel},
+    OpRow{"aten::logit(Tensor self, float? eps=None) -> Tensor", pointwise, floatElementShape, logitKernel}
+        .decomposition(inRealMath<logitProgram>),
+    OpRow{"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", pointwise, elementShape,
+          logitBackwardKernel}
+        .decomposition(inOpMath<logitBackwardProgram>),
     {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", pointwise,
      elementShape, nanToNumKernel},
     {"aten::polygamma(int n, Tensor self) -> Tensor", pointwise, polygammaShape, polygammaKernel},
     {"aten::mvlgamma(Tensor self, int p) -> Tensor", pointwise, floatElementShape, mvlgammaKernel},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", pointwise, elementShape, roundDecimalsKernel},
     {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", pointwise, frexpShape, frexpKernel},
-    {"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", pointwise, logSigmoidShape,
-     logSigmoidKernel},
-    {"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
-     "training, "
-     "bool self_is_result) -> Tensor",
-     pointwise, elementShape, rreluBackwardKernel},
-    {"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", pointwise,
-     preluBackwardShape, preluBackwardKernel},
-    {"aten::glu(Tensor self, int dim=-1) -> Tensor", none, gluShape, gluKernel},
+    OpRow{"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
+          "training, bool self_is_result) -> Tensor",
+          pointwise, elementShape, rreluBackwardKernel}
+        .derivative(slope<piecewise>)
+        .decomposition(inOpMath<rreluBackwardProgram>),
 };
 
 const OpRegistration overDoublesOps({.rows = overDoublesRows});

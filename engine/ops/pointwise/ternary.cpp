@@ -13,7 +13,6 @@ KERF_ELEMENT3(Where, x != 0 ? y : z);
 KERF_ELEMENT3(Clamp, minimum(maximum(x, y), z));
 KERF_ELEMENT3(Lerp, std::abs(z) < T(0.5) ? x + z * (y - x) : y - (y - x) * (T(1) - z));
 KERF_ELEMENT3(Fma, std::fma(x, y, z));
-KERF_ELEMENT3(Threshold, x <= y ? z : x);
 KERF_ELEMENT4(AddCMul, add(x, mul(mul(w, y), z)));
 KERF_ELEMENT4(AddCDiv, x + w * y / z);
 
@@ -21,7 +20,6 @@ constexpr PointwiseSpec where = numberSpec<Where>(Promotion::ConditionFirst);
 constexpr PointwiseSpec clamp = withUnsigned<Clamp>(numberSpec<Clamp>());
 constexpr PointwiseSpec lerp = floatSpec<Lerp>(Promotion::Same, NumberRounding::Exact);
 constexpr PointwiseSpec fma = floatSpec<Fma>(Promotion::Same);
-constexpr PointwiseSpec threshold = withUnsigned<Threshold>(numberSpec<Threshold>());
 constexpr PointwiseSpec addCMul = numberSpec<AddCMul>(Promotion::Same, NumberRounding::Exact);
 constexpr PointwiseSpec addCDiv = floatSpec<AddCDiv>(Promotion::Same, NumberRounding::Exact);
 
@@ -65,11 +63,9 @@ constexpr OpRow pointwiseTernaryRows[] = {
     whereRow("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor"),
     pointwiseRow("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp),
     pointwiseRow("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp),
-    pointwiseRow("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", clamp),
     pointwiseRow("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp),
     pointwiseRow("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp),
     pointwiseRow("prims::fma(Tensor self, Tensor other, Tensor addend) -> Tensor", fma),
-    pointwiseRow("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", threshold),
     pointwiseRow("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addCMul),
     pointwiseRow("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addCDiv),
     maskedFillRow("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"),

@@ -30,7 +30,6 @@ KERF_ELEMENT1(Sqrt, std::sqrt(x));
 KERF_ELEMENT1(Rsqrt, T(1) / std::sqrt(x));
 KERF_ELEMENT1(Reciprocal, T(1) / x);
 KERF_ELEMENT1(Negated, -x);
-KERF_ELEMENT2(OneOverOnePlus, T(1) / (T(1) + y));
 KERF_ELEMENT1(Deg2Rad, x* T(M_PI / 180));
 KERF_ELEMENT1(Rad2Deg, x* T(180 / M_PI));
 KERF_ELEMENT1(Sinc, x == 0 ? T(1) : std::sin(T(M_PI) * x) / (T(M_PI) * x));
@@ -69,7 +68,6 @@ template <class F>
 constexpr PointwiseSpec toFloat = floatSpec<F>();
 template <VectorFunction function>
 constexpr PointwiseSpec vector = programSpec<VectorUnary<function>>();
-constexpr PointwiseSpec sigmoidSpec = programSpec<Around<Negated, VectorFunction::Exp, OneOverOnePlus>>();
 constexpr PointwiseSpec normalCdfSpec = programSpec<Around<CdfArgument, VectorFunction::Erfc, HalfOfSecond>>();
 template <class F>
 constexpr PointwiseSpec same = numberSpec<F>();
@@ -122,7 +120,6 @@ constexpr OpRow pointwiseUnaryRows[] = {
     pointwiseRow("aten::erf(Tensor self) -> Tensor", vector<VectorFunction::Erf>),
     pointwiseRow("aten::erfc(Tensor self) -> Tensor", vector<VectorFunction::Erfc>),
     pointwiseRow("aten::erfinv(Tensor self) -> Tensor", toFloat<ErfInv>),
-    pointwiseRow("aten::sigmoid(Tensor self) -> Tensor", sigmoidSpec),
     pointwiseRow("aten::deg2rad(Tensor self) -> Tensor", toFloat<Deg2Rad>),
     pointwiseRow("aten::rad2deg(Tensor self) -> Tensor", toFloat<Rad2Deg>),
     pointwiseRow("aten::sinc(Tensor self) -> Tensor", toFloat<Sinc>),

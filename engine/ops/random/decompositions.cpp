@@ -84,11 +84,24 @@ Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
   return p.done(std::ranges::is_sorted(order) ? dense : clone(permute(dense, invertedOrder(order))));
 }
 
+/// rrelu_with_noise_functional(self, noise, lower, upper, training): the slopes that were drawn are the second result.
+Result<Value> rreluWithNoise(const BoundArguments& args, const OpRunner& run) {
+  Formulas p(args, run);
+  if (!args.boolean(4)) {
+    const Formula out({"aten.leaky_relu.default"_op, {p[0], (args.number(2) + args.number(3)) / 2}});
+    return p.done(std::vector<Formula>{out, p[1]});
+  }
+  const Formula low = p(p[0] <= 0);
+  const Formula drawn = p({"aten.uniform.default"_op, {p[0], p[2], p[3]}, {{"generator", args.values[5]}}});
+  const Formula out = p(where(low, p[0] * drawn, p[0]));
+  return p.done(std::vector<Formula>{out, where(low, drawn, 1)});
+}
+
 constexpr OpFacts randomDecompositionsTable[] = {
     decomposes("aten::native_dropout", dropout), decomposes("aten::uniform", uniform),
     decomposes("aten::normal_functional", normal), decomposes("aten::log_normal", logNormal),
     decomposes("aten::cauchy", cauchy),          decomposes("aten::exponential", exponential),
-    decomposes("aten::geometric", geometric),
+    decomposes("aten::geometric", geometric),    decomposes("aten::rrelu_with_noise_functional", rreluWithNoise),
 };
 
 constexpr TableProgram programs[] = {
