@@ -195,8 +195,8 @@ constexpr OpRow overDoublesRows[] = {
     {"aten::mvlgamma(Tensor self, int p) -> Tensor", pointwise, floatElementShape, mvlgammaKernel},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", pointwise, elementShape, roundDecimalsKernel},
     {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", pointwise, frexpShape, frexpKernel},
-    OpRow{"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
-          "training, bool self_is_result) -> Tensor",
+    OpRow{"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, "
+          "bool training, bool self_is_result) -> Tensor",
           pointwise, elementShape, rreluBackwardKernel}
         .derivative(slope<piecewise>)
         .decomposition(inOpMath<rreluBackwardProgram>),
