@@ -158,8 +158,7 @@ constexpr OpRow linalgComposedRows[] = {
     compositeRow(matrixPower, "aten::linalg_matrix_power(Tensor self, int n) -> Tensor"),
     compositeRow(matrixPower, "aten::matrix_power(Tensor self, int n) -> Tensor"),
     {"aten::linalg_matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
-    {"aten::matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel, nullptr, nullptr,
-     exponentialProgram},
+    compositeRow(exponentialProgram, "aten::matrix_exp(Tensor self) -> Tensor"),
 };
 
 const OpRegistration linalgComposedOps({.rows = linalgComposedRows});

@@ -143,25 +143,25 @@ Result<Value> ldlShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   const SymInt n = self.symSize(self.dim() - 1);
   const SymSizes batch = batchSizes(self);
-  ValueList outs{columnMajorMeta(self.dtype(), batch, n, n), metaTensor(DType::Int32, joined(batch, {n}))};
-  if (args.op->schema.returns.size() == 3) outs.emplace_back(metaTensor(DType::Int32, batch));
-  return Value(std::move(outs));
+  return Value(ValueList{columnMajorMeta(self.dtype(), batch, n, n), metaTensor(DType::Int32, joined(batch, {n})),
+                         metaTensor(DType::Int32, batch)});
 }
 Result<Value> ldlKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   const DType dtype = outs[0].dtype();
   KERF_TRY(const Matrices a, matricesOf(args.tensor(0), wideOf(dtype)));
-  const bool check = outs.size() == 2 || args.boolean(2);
+  const bool check = args.boolean(2);
   for (std::int64_t b = 0; b < a.batch; ++b) {
-    int info = 0;
+    int info = 0;  // also of matrices without elements, which LAPACK refuses
     KERF_CHECK(forWide(dtype, [&]<class T>() {
+      if (a.rows == 0) return;
       info = lapack::ldlFactor<T>(args.boolean(1), 'L', a.n(), a.at<T>(b), outs[1].data<std::int32_t>() + b * a.rows);
       keepTriangle(a.at<T>(b), a.rows, a.columns, false);
     }));
     if (check && info > 0)
       return fail(ErrorCode::RuntimeFailed, "{}: {}The diagonal element {} of D is zero", args.opName(),
                   batchPrefix(batchSizes(args.tensor(0)), b), info);
-    if (outs.size() == 3) outs[2].data<std::int32_t>()[b] = info;
+    outs[2].data<std::int32_t>()[b] = info;
   }
   KERF_CHECK(store(a, outs[0]));
   return tensorList(outs);
@@ -206,8 +206,7 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpRow linalgFactorRows[] = {
     {"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
      none, choleskyExShape, choleskyExKernel},
-    {"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
-     none, squareShape, choleskyKernel, nullptr, nullptr, choleskyProgram},
+    compositeRow(choleskyProgram, "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor"),
     {"aten::cholesky(Tensor self, bool upper=False) -> Tensor", none, squareShape, choleskyKernel},
     {"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", none, squareShape, choleskyInverseKernel},
     {"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", none, choleskySolveShape,
@@ -217,8 +216,8 @@ constexpr OpRow linalgFactorRows[] = {
     {"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor "
      "pivots, Tensor info)",
      none, ldlShape, ldlKernel},
-    {"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", none, ldlShape,
-     ldlKernel, nullptr, nullptr, ldlFactorProgram},
+    compositeRow(ldlFactorProgram,
+                 "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)"),
     {"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", none,
      ldlSolveShape, ldlSolveKernel},
 };

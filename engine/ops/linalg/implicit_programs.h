@@ -1,5 +1,6 @@
-// Names of torch.linalg that PyTorch has as programs over an op with more results (CompositeImplicitAutograd): traces
-// and gradients go through that op, while the rows keep kernels of their own.
+// Names of torch.linalg that PyTorch has as programs over an op with more results (CompositeImplicitAutograd).
+// eigvals, eigvalsh, svdvals and svd keep kernels of their own: without a gradient PyTorch computes no vectors, which may change
+// the last digits; their programs compute them.
 #pragma once
 
 #include "engine/ops/core/composite.h"

@@ -51,23 +51,21 @@ void writeInts(const std::vector<int>& values, const Tensor& out) {
   for (std::size_t i = 0; i < values.size(); ++i) out.data<std::int32_t>()[i] = values[i];
 }
 
-/// LU, pivots and (where the schema returns three) info.
+/// LU, pivots and info.
 Result<Value> luFactorShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
   const SymInt m = self.symSize(self.dim() - 2), n = self.symSize(self.dim() - 1);
   const SymSizes batch = batchSizes(self);
-  ValueList outs{columnMajorMeta(self.dtype(), batch, m, n), metaTensor(DType::Int32, joined(batch, {symMin(m, n)}))};
-  if (args.op->schema.returns.size() == 3) outs.emplace_back(metaTensor(DType::Int32, batch));
-  return Value(std::move(outs));
+  return Value(ValueList{columnMajorMeta(self.dtype(), batch, m, n),
+                         metaTensor(DType::Int32, joined(batch, {symMin(m, n)})), metaTensor(DType::Int32, batch)});
 }
 Result<Value> luFactorKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
-  const bool pivot = args.boolean(args.position("pivot"));
-  const bool check = outs.size() == 2 || args.boolean(args.position("check_errors"));
-  KERF_TRY(const LuParts parts, luFactors(args.tensor(0), pivot));
+  const bool check = args.boolean(2);
+  KERF_TRY(const LuParts parts, luFactors(args.tensor(0), args.boolean(1)));
   for (std::size_t b = 0; b < parts.info.size(); ++b)
-    if (check && parts.info[b] > 0 && args.op->schema.name != "aten::_lu_with_info")
+    if (check && parts.info[b] > 0)
       return fail(ErrorCode::RuntimeFailed,
                   "{}: {}U[{},{}] is zero and using it on lu_solve would result in a division "
                   "by zero",
@@ -75,7 +73,7 @@ Result<Value> luFactorKernel(const BoundArguments& args) {
                   parts.info[b]);
   KERF_CHECK(store(parts.lu, outs[0]));
   writeInts(parts.pivots, outs[1]);
-  if (outs.size() == 3) writeInts(parts.info, outs[2]);
+  writeInts(parts.info, outs[2]);
   return tensorList(outs);
 }
 
@@ -199,21 +197,18 @@ Complex productOf(const LuParts& parts, std::int64_t b) {
   return result;
 }
 
-/// [det] or [sign, logabsdet], then LU and pivots in the underscored forms.
+/// [det] or [sign, logabsdet], then LU and pivots.
 Result<Value> determinantShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& a = args.tensor(0);
-  const std::string& name = args.op->schema.name;
-  const bool logarithm = name.find("slogdet") != std::string::npos;
+  const bool logarithm = args.op->schema.name == "aten::_linalg_slogdet";
   const SymInt n = a.symSize(a.dim() - 1);
   const SymSizes batch = batchSizes(a);
   ValueList outs{metaTensor(a.dtype(), batch)};
   if (logarithm) outs.emplace_back(metaTensor(realOf(a.dtype()), batch));
-  if (name.starts_with("aten::_")) {
-    outs.emplace_back(columnMajorMeta(a.dtype(), batch, n, n));
-    outs.emplace_back(metaTensor(DType::Int32, joined(batch, {n})));
-  }
-  return outs.size() == 1 ? outs[0] : Value(std::move(outs));
+  outs.emplace_back(columnMajorMeta(a.dtype(), batch, n, n));
+  outs.emplace_back(metaTensor(DType::Int32, joined(batch, {n})));
+  return Value(std::move(outs));
 }
 
 Result<void> writeComplex(const std::vector<Complex>& values, const Tensor& out) {
@@ -223,15 +218,10 @@ Result<void> writeComplex(const std::vector<Complex>& values, const Tensor& out)
 }
 
 Result<Value> determinantKernel(const BoundArguments& args) {
-  KERF_TRY(const Value metas, runShapeRule(args));
-  std::vector<Tensor> outs;
-  for (const Value& meta : metas.isList() ? metas.list() : ValueList{metas}) {
-    KERF_TRY(Tensor out, allocate(meta.tensor()));
-    outs.push_back(std::move(out));
-  }
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   const Tensor& a = args.tensor(0);
   KERF_TRY(const LuParts parts, luFactors(factorsTransposed(a) ? transposed(a) : a));
-  const bool logarithm = args.op->schema.name.find("slogdet") != std::string::npos;
+  const bool logarithm = outs.size() == 4;
   std::vector<Complex> first, second;
   for (std::int64_t b = 0; b < parts.lu.batch; ++b) {
     const Determinant d = determinantOf(parts, b);
@@ -240,12 +230,9 @@ Result<Value> determinantKernel(const BoundArguments& args) {
   }
   KERF_CHECK(writeComplex(first, outs[0]));
   if (logarithm) KERF_CHECK(writeComplex(second, outs[1]));
-  const std::size_t next = logarithm ? 2 : 1;
-  if (outs.size() > next) {
-    KERF_CHECK(store(parts.lu, outs[next]));
-    writeInts(parts.pivots, outs[next + 1]);
-  }
-  return metas.isList() ? tensorList(outs) : Value(outs[0]);
+  KERF_CHECK(store(parts.lu, outs[outs.size() - 2]));
+  writeInts(parts.pivots, outs.back());
+  return tensorList(outs);
 }
 
 constexpr OpTrait none = OpTrait::None;
@@ -253,27 +240,22 @@ constexpr OpRow linalgLuRows[] = {
     {"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, "
      "Tensor info)",
      none, luFactorShape, luFactorKernel},
-    {"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", none, luFactorShape,
-     luFactorKernel, nullptr, nullptr, luFactorProgram},
-    {"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor "
-     "info)",
-     none, luFactorShape, luFactorKernel, nullptr, nullptr, luWithInfoProgram},
+    compositeRow(luFactorProgram, "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)"),
+    compositeRow(luWithInfoProgram,
+                 "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor "
+                 "pivots, Tensor info)"),
     {"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", none, luShape, luKernel},
     {"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
      "Tensor L, Tensor U)",
      none, luUnpackShape, luUnpackKernel},
     {"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", none, determinantShape,
      determinantKernel},
-    {"aten::linalg_det(Tensor A) -> Tensor",
-     none, determinantShape, determinantKernel, nullptr, nullptr, determinantProgram},
-    {"aten::det(Tensor self) -> Tensor",
-     none, determinantShape, determinantKernel, nullptr, nullptr, determinantProgram},
+    compositeRow(determinantProgram, "aten::linalg_det(Tensor A) -> Tensor"),
+    compositeRow(determinantProgram, "aten::det(Tensor self) -> Tensor"),
     {"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", none,
      determinantShape, determinantKernel},
-    {"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
-     none, determinantShape, determinantKernel, nullptr, nullptr, logDeterminantProgram},
-    {"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
-     none, determinantShape, determinantKernel, nullptr, nullptr, logDeterminantProgram},
+    compositeRow(logDeterminantProgram, "aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)"),
+    compositeRow(logDeterminantProgram, "aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)"),
 };
 
 const OpRegistration linalgLuOps({.rows = linalgLuRows});

@@ -54,8 +54,7 @@ Result<Value> geqrfKernel(const BoundArguments& args) {
 Result<Value> qrShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
-  const bool old = args.op->id == "aten.qr.default"_op;
-  const std::string mode = old ? (args.boolean(1) ? "reduced" : "complete") : args.text(1);
+  const std::string mode = args.text(1);
   if (mode != "reduced" && mode != "complete" && mode != "r")
     return mismatch(args, "mode must be 'reduced', 'complete' or 'r', got '{}'", mode);
   const SymInt m = rowsOf(self), n = columnsOf(self), k = mode == "complete" ? m : symMin(m, n);
@@ -146,11 +145,9 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpRow linalgQrRows[] = {
     {"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", none, geqrfShape, geqrfKernel},
     {"aten::linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", none, qrShape, qrKernel},
-    {"aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
-     none, qrShape, qrKernel, nullptr, nullptr, oldQrProgram},
+    compositeRow(oldQrProgram, "aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)"),
     {"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", none, householderShape, householderKernel},
-    {"aten::orgqr(Tensor self, Tensor input2) -> Tensor",
-     none, householderShape, householderKernel, nullptr, nullptr, orgqrProgram},
+    compositeRow(orgqrProgram, "aten::orgqr(Tensor self, Tensor input2) -> Tensor"),
     {"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", none,
      ormqrShape, ormqrKernel},
 };

@@ -82,21 +82,12 @@ Result<Value> solveShape(const BoundArguments& args) {
     result = columnMajorMeta(a.dtype(), plan.batch, rowsOf(plan.b), columnsOf(plan.b));
   else
     result = metaTensor(a.dtype(), joined(plan.batch, {rowsOf(plan.b), columnsOf(plan.b)}));
-  const std::size_t returns = args.op->schema.returns.size();
-  if (returns == 1) return Value(result);
-  ValueList outs{result};
-  if (returns == 4) {
-    outs.emplace_back(columnMajorMeta(a.dtype(), batchSizes(a), n, n));
-    outs.emplace_back(metaTensor(DType::Int32, batchSizes(a, 1)));
-  }
-  outs.emplace_back(metaTensor(DType::Int32, batchSizes(a)));
-  return Value(std::move(outs));
+  return Value(ValueList{result, columnMajorMeta(a.dtype(), batchSizes(a), n, n),
+                         metaTensor(DType::Int32, batchSizes(a, 1)), metaTensor(DType::Int32, batchSizes(a))});
 }
 
-std::unexpected<Error> singular(const BoundArguments& args, const SymSizes& batch, std::int64_t b) {
-  std::string name = args.op->schema.name.substr(6);
-  if (name.starts_with("_")) name.erase(0, 1);
-  return fail(ErrorCode::RuntimeFailed, "{}: {}The solver failed because the input matrix is singular.", name,
+std::unexpected<Error> singular(const SymSizes& batch, std::int64_t b) {
+  return fail(ErrorCode::RuntimeFailed, "linalg_solve_ex: {}The solver failed because the input matrix is singular.",
               batchPrefix(batch, b));
 }
 
@@ -147,40 +138,31 @@ Result<void> solveFactored(const Factored& f, const std::vector<std::int64_t>& w
 
 Result<Value> solveKernel(const BoundArguments& args) {
   KERF_TRY(const SolvePlan plan, solvePlan(args));
-  KERF_TRY(const Value metas, solveShape(args));
-  std::vector<Tensor> outs;
-  for (const Value& meta : metas.isList() ? metas.list() : ValueList{metas}) {
-    KERF_TRY(Tensor out, allocate(meta.tensor()));
-    outs.push_back(std::move(out));
-  }
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   const Tensor& a = args.tensor(0);
   KERF_TRY(const Factored f, factor(a));
-  const bool check = args.op->schema.returns.size() == 1 || args.boolean(args.position("check_errors"));
+  const bool check = args.boolean(args.position("check_errors"));
   for (std::size_t k = 0; k < f.info.size() && check; ++k)
-    if (f.info[k] > 0) return singular(args, batchSizes(a), std::int64_t(k));
+    if (f.info[k] > 0) return singular(batchSizes(a), std::int64_t(k));
   const Tensor wanted = expandBatch(plan.b, plan.batch);
   KERF_TRY(const Matrices b, matricesOf(plan.left ? wanted : transposed(wanted), wideOf(a.dtype())));
   const char trans = plan.left ? 'N' : 'T';  // X A = B is A^T X^T = B^T
   KERF_CHECK(solveFactored(f, broadcastIndex(batchSizes(a), plan.batch), trans, b));
   const Tensor out = plan.vector ? asColumns(outs[0]) : plan.left ? outs[0] : transposed(outs[0]);
   KERF_CHECK(store(b, out));
-  if (outs.size() == 4) {
-    KERF_CHECK(store(f.lu, outs[1]));
-    writeInts(f.pivots, outs[2]);
-  }
-  if (outs.size() > 1) writeInts(f.info, outs.back());
-  return metas.isList() ? tensorList(outs) : Value(outs[0]);
+  KERF_CHECK(store(f.lu, outs[1]));
+  writeInts(f.pivots, outs[2]);
+  writeInts(f.info, outs[3]);
+  return tensorList(outs);
 }
 
 // lu_solve
 
 Result<Value> luSolveShape(const BoundArguments& args) {
-  const bool old = args.op->id == "aten.lu_solve.default"_op;  // (B, LU, pivots)
-  const std::size_t at = old ? 1 : 0, rhs = old ? 0 : 2;
-  KERF_CHECK(wantMatrix(args, at, true));
-  KERF_CHECK(wantMatrix(args, rhs));
-  const Tensor &lu = args.tensor(at), &b = args.tensor(rhs), &pivots = args.tensor(at + 1);
-  const bool left = old || args.boolean(3);
+  KERF_CHECK(wantMatrix(args, 0, true));
+  KERF_CHECK(wantMatrix(args, 2));
+  const Tensor &lu = args.tensor(0), &pivots = args.tensor(1), &b = args.tensor(2);
+  const bool left = args.boolean(3);
   if (!checkEqual(pivots.symSizes(), batchSizes(lu, 1))) return mismatch(args, "the pivots do not fit the factors");
   if (b.dtype() != lu.dtype()) return mismatch(args, "LU and B must have one dtype");
   if (guardOrFalse((left ? rowsOf(b) : columnsOf(b)) != rowsOf(lu)))
@@ -191,13 +173,11 @@ Result<Value> luSolveShape(const BoundArguments& args) {
 }
 Result<Value> luSolveKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
-  const bool old = args.op->id == "aten.lu_solve.default"_op;
-  const std::size_t at = old ? 1 : 0, rhs = old ? 0 : 2;
-  const bool left = old || args.boolean(3), adjoint = !old && args.boolean(4);
+  const bool left = args.boolean(3), adjoint = args.boolean(4);
   Factored f;
-  KERF_TRY(f.lu, matricesOf(args.tensor(at), wideOf(out.dtype())));
-  KERF_TRY(f.pivots, pivotsOf(args, args.tensor(at + 1), f.lu.rows, false));
-  const Tensor wanted = expandBatch(args.tensor(rhs), batchSizes(out));
+  KERF_TRY(f.lu, matricesOf(args.tensor(0), wideOf(out.dtype())));
+  KERF_TRY(f.pivots, pivotsOf(args, args.tensor(1), f.lu.rows, false));
+  const Tensor wanted = expandBatch(args.tensor(2), batchSizes(out));
   KERF_TRY(const Matrices b, matricesOf(left ? wanted : transposed(wanted), wideOf(out.dtype())));
   const auto conjugateAll = [&] {  // X A^H = B is conj(A) X^T = B^T: solved with everything conjugated
     if (!left && adjoint && isComplex(out.dtype()))
@@ -206,7 +186,7 @@ Result<Value> luSolveKernel(const BoundArguments& args) {
   };
   conjugateAll();
   const char trans = left ? (adjoint ? 'C' : 'N') : (adjoint ? 'N' : 'T');
-  KERF_CHECK(solveFactored(f, broadcastIndex(batchSizes(args.tensor(at)), batchSizes(out)), trans, b));
+  KERF_CHECK(solveFactored(f, broadcastIndex(batchSizes(args.tensor(0)), batchSizes(out)), trans, b));
   conjugateAll();
   KERF_CHECK(store(b, left ? out : transposed(out)));
   return Value(std::move(out));
@@ -218,15 +198,13 @@ Result<Value> inverseShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& a = args.tensor(0);
   const Tensor inverse = columnMajorMeta(a.dtype(), batchSizes(a), rowsOf(a), rowsOf(a));
-  if (args.op->schema.returns.size() == 1) return Value(inverse);
   return Value(ValueList{inverse, metaTensor(DType::Int32, batchSizes(a))});
 }
 Result<Value> inverseKernel(const BoundArguments& args) {
-  KERF_TRY(const Value metas, inverseShape(args));
-  KERF_TRY(Tensor out, allocate(metas.isList() ? metas.list()[0].tensor() : metas.tensor()));
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+  const Tensor& out = outs[0];
   KERF_TRY(Factored f, factor(args.tensor(0)));
-  const bool check = !metas.isList() || args.boolean(1);
-  for (std::size_t k = 0; k < f.info.size() && check; ++k)
+  for (std::size_t k = 0; k < f.info.size() && args.boolean(1); ++k)
     if (f.info[k] > 0)
       return fail(
           ErrorCode::RuntimeFailed,
@@ -234,14 +212,12 @@ Result<Value> inverseKernel(const BoundArguments& args) {
           "is singular.",
           args.op->schema.name.substr(6), batchPrefix(batchSizes(out), std::int64_t(k)), f.info[k]);
   KERF_CHECK(forWide(out.dtype(), [&]<class T>() {
-    for (std::int64_t k = 0; k < f.lu.batch; ++k)
+    for (std::int64_t k = 0; k < f.lu.batch && f.lu.rows > 0; ++k)
       if (f.info[std::size_t(k)] == 0) lapack::luInvert<T>(f.lu.n(), f.lu.at<T>(k), f.pivots.data() + k * f.lu.rows);
   }));
   KERF_CHECK(store(f.lu, out));
-  if (!metas.isList()) return Value(std::move(out));
-  KERF_TRY(Tensor info, allocate(metas.list()[1].tensor()));
-  writeInts(f.info, info);
-  return tensorList({out, info});
+  writeInts(f.info, outs[1]);
+  return tensorList(outs);
 }
 
 // _linalg_check_errors(info, api_name, is_matrix): fails where LAPACK's info says so
@@ -294,19 +270,17 @@ constexpr OpRow linalgSolveRows[] = {
     {"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
      "LU, Tensor pivots, Tensor info)",
      none, solveShape, solveKernel},
-    {"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
-     "info)",
-     none, solveShape, solveKernel, nullptr, nullptr, solveExProgram},
-    {"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
-     none, solveShape, solveKernel, nullptr, nullptr, solveProgram},
+    compositeRow(solveExProgram,
+                 "aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor "
+                 "result, Tensor info)"),
+    compositeRow(solveProgram, "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor"),
     {"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", none,
      luSolveShape, luSolveKernel},
-    {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
-     none, luSolveShape, luSolveKernel, nullptr, nullptr, oldLuSolveProgram},
+    compositeRow(oldLuSolveProgram, "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor"),
     {"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", none, inverseShape,
      inverseKernel},
-    {"aten::linalg_inv(Tensor A) -> Tensor", none, inverseShape, inverseKernel, nullptr, nullptr, inverseProgram},
-    {"aten::inverse(Tensor self) -> Tensor", none, inverseShape, inverseKernel, nullptr, nullptr, inverseProgram},
+    compositeRow(inverseProgram, "aten::linalg_inv(Tensor A) -> Tensor"),
+    compositeRow(inverseProgram, "aten::inverse(Tensor self) -> Tensor"),
 };
 
 const OpRegistration linalgSolveOps({.rows = linalgSolveRows});

@@ -50,8 +50,7 @@ Value returned(const std::vector<Tensor>& outs) { return outs.size() == 1 ? Valu
 // Symmetric: values, vectors
 
 bool vectorsWanted(const BoundArguments& args) {
-  const std::string& name = args.op->schema.name;
-  return name == "aten::linalg_eigh" || (name == "aten::_linalg_eigh" && args.boolean(2));
+  return args.op->schema.name == "aten::_linalg_eigh" && args.boolean(2);
 }
 
 Result<Value> eighShape(const BoundArguments& args) {
@@ -122,7 +121,7 @@ SvdPlan svdPlan(const BoundArguments& args) {
   const std::string& name = args.op->schema.name;
   if (name == "aten::linalg_svdvals") return {false, false, true, false};
   if (name == "aten::svd") return {!args.boolean(1), args.boolean(2), false, true};
-  return {args.boolean(1), name == "aten::linalg_svd" || args.boolean(2), false, false};
+  return {args.boolean(1), args.boolean(2), false, false};
 }
 
 Result<Value> svdShape(const BoundArguments& args) {
@@ -202,8 +201,8 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpRow linalgSpectralRows[] = {
     {"aten::_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
      none, eighShape, eighKernel},
-    {"aten::linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", none, eighShape,
-     eighKernel, nullptr, nullptr, eighProgram},
+    compositeRow(eighProgram,
+                 "aten::linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)"),
     {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
      none, eighShape, eighKernel, nullptr, nullptr, eigvalshProgram},
     {"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", none, eigShape, eigKernel},
@@ -212,8 +211,9 @@ constexpr OpRow linalgSpectralRows[] = {
     {"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, "
      "Tensor S, Tensor Vh)",
      none, svdShape, svdKernel},
-    {"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
-     none, svdShape, svdKernel, nullptr, nullptr, svdProgram},
+    compositeRow(svdProgram,
+                 "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
+                 "Tensor Vh)"),
     {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
      none, svdShape, svdKernel, nullptr, nullptr, svdvalsProgram},
     {"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", none, svdShape,

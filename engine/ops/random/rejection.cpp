@@ -219,14 +219,13 @@ Result<Value> rreluShape(const BoundArguments& args) {
   return Value(ValueList{out, metaTensor(self.dtype(), args.tensor(1).symSizes())});
 }
 
-/// The noise goes to the argument of that name, if there is one to write.
+/// The noise goes to the argument of that name.
 Result<Value> rreluKernel(const BoundArguments& args) {
   if (!args.boolean(args.position("training"))) return leaky(args);
   KERF_TRY(const Value meta, rreluShape(args));
   KERF_TRY(const Slopes slopes, drawSlopes(args));
   KERF_TRY(Tensor out, allocate(meta.tensor()));
   KERF_CHECK(writeValues(slopes.out, out));
-  if (args.op->schema.arguments[1].name != "noise") return Value(std::move(out));
   if (args.tensor(1).sizes() != out.sizes()) return mismatch(args, "noise must have the shape of self");
   KERF_CHECK(writeValues(slopes.noise, args.tensor(1)));
   return Value(std::move(out));
@@ -264,7 +263,7 @@ constexpr OpRow randomRejectionRows[] = {
     {"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", random, rowMajorShape, gammaKernel},
     {"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", random, rowMajorShape,
      dirichletKernel},
-    {"aten::rrelu(Tensor self, " KERF_SLOPES "Tensor", random, rreluShape, rreluKernel, nullptr, nullptr, rreluProgram},
+    compositeRow(rreluProgram, "aten::rrelu(Tensor self, " KERF_SLOPES "Tensor", random),
     {"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, " KERF_SLOPES "Tensor", random | OpTrait::Impure,
      rreluShape, rreluKernel},
     {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " KERF_SLOPES "(Tensor, Tensor noise_out)", random,
