@@ -1,6 +1,7 @@
 // OverlayBuild: some files of the source tree changed or added, compiled against what is built already. Only those
-// files, what they are compiled in one group with, and library sources that include a changed .def, are compiled: headers may gain declarations, but no class
-// members.
+// files, what they are compiled in one group with, and library sources that include a changed .def, are compiled: headers
+// may gain declarations, but no class members. Files that register themselves (OpRegistration) may be added, not changed:
+// the library that is linked whole still has the unchanged one.
 #pragma once
 
 #include <map>
