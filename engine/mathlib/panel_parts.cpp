@@ -114,13 +114,12 @@ struct MultiplyRange {
   KERF_KERNEL void runBlock(const Part<T>& part, TileRange range, PanelSpan block) {
     constexpr std::int64_t shortSteps = 64;
     const bool streamed = streams(part);
-    if (block.end - block.begin <= shortSteps) {
-      for (std::int64_t p = range.rowBegin; p < range.rowEnd; ++p)
-        for (std::int64_t q = range.columnBegin; q < range.columnEnd; ++q) runTile<packed>(part, block, p, q, streamed);
-      return;
-    }
-    for (std::int64_t q = range.columnBegin; q < range.columnEnd; ++q)
-      for (std::int64_t p = range.rowBegin; p < range.rowEnd; ++p) runTile<packed>(part, block, p, q, streamed);
+    const bool alongRows = block.end - block.begin <= shortSteps;
+    const PanelSpan rows{range.rowBegin, range.rowEnd}, columns{range.columnBegin, range.columnEnd};
+    const PanelSpan outer = alongRows ? rows : columns, inner = alongRows ? columns : rows;
+    for (std::int64_t i = outer.begin; i < outer.end; ++i)  // one call of runTile, whose whole code is inlined in it
+      for (std::int64_t j = inner.begin; j < inner.end; ++j)
+        runTile<packed>(part, block, alongRows ? i : j, alongRows ? j : i, streamed);
   }
 
   KERF_KERNEL void run(const Part<T>* part, TileRange range) {

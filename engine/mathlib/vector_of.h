@@ -39,12 +39,16 @@ struct VectorOf<double, 64> {
   using Loose = double __attribute__((vector_size(64), aligned(8), may_alias));  // lies anywhere in memory
 };
 
-/// Kernel<T, bytes> with the widest vectors that the machine has.
+/// Kernel<T, bytes> with the widest vectors that the machine has. Each width is compiled for its own instruction set
+/// alone: perIsa would compile all three for each.
 template <template <class, int> class Kernel, class T, class... Args>
 void perWidth(Args... args) {
-  if (isa() == Isa::Avx512) return perIsa<Kernel<T, 64>>(args...);
-  if (isa() == Isa::Avx2) return perIsa<Kernel<T, 32>>(args...);
-  perIsa<Kernel<T, 16>>(args...);
+#if KERF_HAS_ISA_VARIANTS
+  const Isa best = isa();
+  if (best == Isa::Avx512) return tensor::detail::runAvx512<Kernel<T, 64>, Args...>(args...);
+  if (best == Isa::Avx2) return tensor::detail::runAvx2<Kernel<T, 32>, Args...>(args...);
+#endif
+  tensor::detail::runBase<Kernel<T, 16>, Args...>(args...);
 }
 
 }  // namespace kerf::inline mathlib
