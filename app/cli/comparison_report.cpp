@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "app/cli/fusion_report.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"

@@ -1,9 +1,8 @@
 // kerf diff GRAPH GRAPH: what became of the nodes of one graph in another; of two captures, what differs between the
 // compilations; with --follow, the life of one node in a capture.
-#include "app/cli/capture_diff_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/diff_report.h"
-#include "app/cli/life_report.h"
+#include "app/cli/diff_reports.h"
 #include "app/cli/terminal.h"
 
 namespace kerf::cli {

@@ -1,9 +1,7 @@
-#include "app/cli/follow_report.h"
+#include "app/cli/import_report.h"
 
 #include <cstdio>
 #include <filesystem>
-
-#include "app/cli/import_report.h"
 
 namespace kerf::cli {
 

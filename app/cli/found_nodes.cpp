@@ -1,4 +1,4 @@
-#include "app/cli/found_nodes.h"
+#include "app/cli/show_parts.h"
 
 #include "app/cli/text_table.h"
 #include "app/workbench/protocol/node_query.h"

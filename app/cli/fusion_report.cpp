@@ -1,4 +1,4 @@
-#include "app/cli/fusion_report.h"
+#include "app/cli/comparison_report.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "app/cli/guards_report.h"
+#include "app/cli/show_parts.h"
 
 #include <algorithm>
 

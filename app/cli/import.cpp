@@ -4,7 +4,6 @@
 #include <glob.h>
 
 #include "app/cli/commands.h"
-#include "app/cli/follow_report.h"
 #include "app/cli/hints.h"
 #include "app/cli/import_report.h"
 #include "app/cli/terminal.h"

@@ -1,4 +1,4 @@
-#include "app/cli/life_report.h"
+#include "app/cli/diff_reports.h"
 
 #include <algorithm>
 

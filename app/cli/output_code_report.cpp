@@ -1,4 +1,4 @@
-#include "app/cli/output_code_report.h"
+#include "app/cli/show_parts.h"
 
 #include <map>
 #include <sstream>

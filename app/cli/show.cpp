@@ -7,12 +7,10 @@
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/compile_log_report.h"
-#include "app/cli/found_nodes.h"
-#include "app/cli/guards_report.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
-#include "app/cli/output_code_report.h"
 #include "app/cli/output_file.h"
+#include "app/cli/show_parts.h"
 #include "app/cli/text_table.h"
 #include "app/workbench/protocol/node_query.h"
 

@@ -1,5 +1,5 @@
 // merge_inputs: those that look alike first, then whatever the calls accept, then what a call makes.
-#include "minifier/reductions/merge_inputs.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,6 @@
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/recorded_values.h"
 #include "minifier/core/tensor_like.h"
-#include "minifier/reductions/simplify_all.h"
 
 namespace kerf::inline minifier::inline reductions {
 

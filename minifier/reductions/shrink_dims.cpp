@@ -1,5 +1,5 @@
 // shrink_dims: class by class, from 1 upwards by halving.
-#include "minifier/reductions/shrink_dims.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include <algorithm>
 #include <memory>

@@ -8,12 +8,6 @@
 #include "minifier/core/candidate.h"
 #include "minifier/reductions/dim_classes.h"
 #include "minifier/reductions/drop_dims.h"
-#include "minifier/reductions/merge_inputs.h"
-#include "minifier/reductions/shrink_dims.h"
-#include "minifier/reductions/simplify_arguments.h"
-#include "minifier/reductions/simplify_dtypes.h"
-#include "minifier/reductions/simplify_ops.h"
-#include "minifier/reductions/simplify_values.h"
 
 namespace kerf::inline minifier::inline reductions {
 

@@ -1,5 +1,5 @@
 // simplify_arguments: one argument at a time, by the schema's word on what it may be.
-#include "minifier/reductions/simplify_arguments.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include "minifier/core/call_slots.h"
 #include "minifier/core/candidate_editor.h"

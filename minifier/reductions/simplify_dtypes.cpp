@@ -1,5 +1,5 @@
 // simplify_dtypes: everything at once, then each input and each call alone.
-#include "minifier/reductions/simplify_dtypes.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include <algorithm>
 

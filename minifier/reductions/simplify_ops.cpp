@@ -1,12 +1,11 @@
 // simplify_ops: a table of what stands for what, and neg for any elementwise function of one operand.
-#include "minifier/reductions/simplify_ops.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include <algorithm>
 
 #include "engine/ops/core/op_registry.h"
 #include "minifier/core/call_units.h"
 #include "minifier/core/candidate_editor.h"
-#include "minifier/reductions/simplify_all.h"
 
 namespace kerf::inline minifier::inline reductions {
 

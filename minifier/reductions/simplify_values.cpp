@@ -1,5 +1,5 @@
 // simplify_values: all inputs at once, then each alone, the plainest values first.
-#include "minifier/reductions/simplify_values.h"
+#include "minifier/reductions/simplify_all.h"
 
 #include <algorithm>
 #include <cmath>

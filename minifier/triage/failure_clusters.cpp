@@ -1,4 +1,4 @@
-#include "minifier/triage/failure_clusters.h"
+#include "minifier/triage/triage.h"
 
 #include <algorithm>
 #include <limits>

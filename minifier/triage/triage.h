@@ -1,11 +1,18 @@
-// What a triage came to: many failing graphs judged, minified, bisected and put into clusters.
+// A triage: which captures there are, which failures are one bug, and the report.
 #pragma once
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/support/result.h"
+
 namespace kerf::inline minifier::inline triage {
+
+// What a triage came to: many failing graphs judged, minified, bisected and put into clusters.
 
 /// One graph, or a capture that came to no graph.
 struct TriagedGraph {
@@ -42,5 +49,37 @@ struct TriageOutcome {
   bool cancelled = false;
   std::chrono::nanoseconds time{};
 };
+
+// clusterFailures(): which failures are probably one bug.
+
+/// Failing rows with the same fingerprint, culprits and ops are a cluster. A row whose graph is not minimal calls more
+/// than its bug needs: it joins the largest cluster of its fingerprint and culprits (where it has any) whose ops it
+/// calls all. Largest first; sets the rows' `cluster`.
+std::vector<FailureCluster> clusterFailures(std::vector<TriagedGraph>& rows);
+
+// capturesUnder(): what is to be opened of files and folders, each by itself, so that none can end the others.
+
+/// Files, folders that are one capture (logs, debug folders, graph transforms) and what `isStored` takes for an id of the
+/// store, in order of their names, each once. Hidden files, storages and what lies under `without` are left out. NotFound for a path that does not exist;
+/// TooLarge for more than 10,000 captures.
+Result<std::vector<std::string>> capturesUnder(const std::vector<std::string>& paths,
+                                               const std::filesystem::path& without,
+                                               const std::function<bool(const std::string&)>& isStored);
+
+// The report of a triage: report.html and report.txt, and a folder for each cluster.
+
+/// "fails", "passes", "cannot be tested", "not opened", "fails otherwise", "not reached".
+std::string_view stateName(TriagedGraph::State state);
+/// "c/repro.py", or "trace.log#graph" where the capture has names for its graphs.
+std::string rowName(const TriagedGraph& row);
+
+/// For people who read text. No control characters of the captures' own.
+std::string triageText(const TriageOutcome& triage);
+/// One page without scripts that loads nothing; whatever came from files is escaped.
+std::string triageHtml(const TriageOutcome& triage);
+
+/// Writes both, and "cluster-N" with members.txt and what lies in the cluster's repro's folder, which `repro` then
+/// names. Clusters of an earlier report go. Environment where something cannot be written.
+Result<void> writeTriage(TriageOutcome& triage, const std::filesystem::path& folder);
 
 }  // namespace kerf::inline minifier::inline triage

@@ -1,4 +1,4 @@
-#include "minifier/triage/triage_report.h"
+#include "minifier/triage/triage.h"
 
 #include <algorithm>
 

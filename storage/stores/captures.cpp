@@ -1,4 +1,4 @@
-#include "storage/stores/captures.h"
+#include "storage/stores/store_tables.h"
 
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_details.h"

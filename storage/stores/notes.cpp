@@ -1,4 +1,4 @@
-#include "storage/stores/notes.h"
+#include "storage/stores/store_tables.h"
 
 #include "storage/stores/blobs.h"
 

@@ -1,4 +1,4 @@
-#include "storage/stores/runs.h"
+#include "storage/stores/store_tables.h"
 
 #include "storage/stores/blobs.h"
 

@@ -1,4 +1,4 @@
-#include "storage/stores/slips.h"
+#include "storage/stores/store_tables.h"
 
 #include "storage/stores/contents.h"
 #include "storage/stores/prepared_blobs.h"

@@ -9,13 +9,8 @@
 #include "storage/migrations/upgrade.h"
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
-#include "storage/stores/captures.h"
 #include "storage/stores/contents.h"
-#include "storage/stores/notes.h"
-#include "storage/stores/reductions.h"
-#include "storage/stores/repros.h"
-#include "storage/stores/runs.h"
-#include "storage/stores/slips.h"
+#include "storage/stores/store_tables.h"
 
 namespace kerf::inline storage::inline stores {
 

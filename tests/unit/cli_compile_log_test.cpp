@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/workbench/logs/log_records.h"
+#include "app/workbench/logs/log_pages.h"
 #include "app/workbench/protocol/compile_log.h"
 #include "tests/support/cli_test.h"
 #include "tests/support/trace_fixture.h"

@@ -11,9 +11,7 @@
 #include "minifier/core/subset_builder.h"
 #include "minifier/core/verdict_cache.h"
 #include "minifier/reductions/reductions.h"
-#include "minifier/reductions/shrink_dims.h"
-#include "minifier/reductions/simplify_dtypes.h"
-#include "minifier/reductions/simplify_values.h"
+#include "minifier/reductions/simplify_all.h"
 #include "tests/support/minifier_edits.h"
 
 namespace kerf {

@@ -1,7 +1,7 @@
 // Modules of inputs, read from the names that Dynamo gives to parameters.
 #include <gtest/gtest.h>
 
-#include "app/workbench/graphs/input_modules.h"
+#include "app/workbench/graphs/graph_doc.h"
 
 namespace kerf::workbench {
 namespace {

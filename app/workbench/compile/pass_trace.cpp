@@ -4,7 +4,6 @@
 #include <set>
 
 #include "app/workbench/compile/aot_passes.h"
-#include "app/workbench/compile/training_trace.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graphs/graph_doc.h"
 #include "engine/ir/printer.h"

@@ -1,8 +1,11 @@
 // Passes run in a process of their own: what each did, the graphs between them, and both kept in the store.
 #pragma once
 
+#include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/protocol/graphs.h"
 #include "engine/passes/fault_plan.h"
+#include "engine/passes/manager/pass_config.h"
 #include "engine/passes/manager/pass_manager.h"
 
 namespace kerf::workbench {
@@ -31,5 +34,13 @@ Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace)
 /// The graph after pass number `index`, as a document: "forward after cse". NotFound when there is no such pass.
 Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index, const std::string& title,
                                    const std::string& sourceFile, const Job& job);
+
+// A training compilation stage by stage: what AOTAutograd, the passes, the partitioner and the backend did.
+
+/// Compiles the captured graph for training in a process of its own; its shapes are known. A row for each stage, and
+/// one for each pass in the place of its stage's; snapshots of all graphs. Where a stage after the partition fails,
+/// those before it are told and `failure` says why; an earlier one is the error. A crash or hang is CompileFailed.
+Result<PassTrace> traceTraining(const CapturedGraph& captured, const StageChoice& joint, const PassConfig& config,
+                                const Job& job);
 
 }  // namespace kerf::workbench

@@ -4,8 +4,6 @@
 #include "app/workbench/compile/aot_passes.h"
 #include "app/workbench/compile/pass_trace.h"
 #include "app/workbench/graphs/graph_doc.h"
-#include "app/workbench/graphs/input_modules.h"
-#include "app/workbench/graphs/nested_graph.h"
 #include "engine/capture/repro/export_text.h"
 
 namespace kerf::workbench {

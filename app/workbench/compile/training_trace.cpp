@@ -1,9 +1,8 @@
-#include "app/workbench/compile/training_trace.h"
+#include "app/workbench/compile/pass_trace.h"
 
 #include <algorithm>
 #include <set>
 
-#include "app/workbench/compile/pass_trace.h"
 #include "engine/ir/printer.h"
 #include "engine/pipeline/compile_fx.h"
 #include "engine/process/in_child.h"

@@ -1,6 +1,6 @@
-#include "app/workbench/export/dot.h"
+#include "app/workbench/export/render.h"
 
-#include "app/workbench/graphs/node_doc.h"
+#include "app/workbench/graphs/graph_doc.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/process/program.h"
 

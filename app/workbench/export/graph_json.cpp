@@ -1,4 +1,4 @@
-#include "app/workbench/export/graph_json.h"
+#include "app/workbench/export/render.h"
 
 #include "engine/ir/printer.h"
 

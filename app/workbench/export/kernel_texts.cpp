@@ -1,4 +1,4 @@
-#include "app/workbench/export/kernel_texts.h"
+#include "app/workbench/export/render.h"
 
 #include <algorithm>
 

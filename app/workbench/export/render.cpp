@@ -3,9 +3,6 @@
 #include <algorithm>
 
 #include "app/workbench/captures/recorded_settings.h"
-#include "app/workbench/export/dot.h"
-#include "app/workbench/export/graph_json.h"
-#include "app/workbench/export/kernel_texts.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 

@@ -3,8 +3,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "app/workbench/graphs/nested_graph.h"
-#include "app/workbench/graphs/node_doc.h"
 #include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"

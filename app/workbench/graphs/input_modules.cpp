@@ -1,4 +1,4 @@
-#include "app/workbench/graphs/input_modules.h"
+#include "app/workbench/graphs/graph_doc.h"
 
 #include <charconv>
 #include <string_view>

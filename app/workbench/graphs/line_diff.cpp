@@ -1,4 +1,4 @@
-#include "app/workbench/graphs/line_diff.h"
+#include "app/workbench/graphs/module_comparison.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Where the inputs of a graph come from, without making them.
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/graph_source.h"
-#include "app/workbench/graphs/node_doc.h"
+#include "app/workbench/graphs/graph_doc.h"
 
 namespace kerf::workbench {
 

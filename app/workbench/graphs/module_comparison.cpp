@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/workbench/graphs/line_diff.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::workbench {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,5 +29,10 @@ std::vector<DiffRow> sideBySideRows(const ModuleComparison& comparison);
 
 /// All of it, for people and programs.
 GraphDifference differenceOf(const ModuleComparison& comparison);
+
+// lineDiff(): two texts as a unified diff.
+
+/// "" when equal; else lines that begin with ' ', '-' or '+', with "@@" headers and three lines of context.
+std::string lineDiff(std::string_view before, std::string_view after);
 
 }  // namespace kerf::workbench

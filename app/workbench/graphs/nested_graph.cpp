@@ -1,4 +1,4 @@
-#include "app/workbench/graphs/nested_graph.h"
+#include "app/workbench/graphs/graph_doc.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "app/workbench/graphs/node_doc.h"
+#include "app/workbench/graphs/graph_doc.h"
 
 #include <algorithm>
 #include <array>

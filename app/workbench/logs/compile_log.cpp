@@ -1,5 +1,5 @@
 // perform(CompileLogRequest): the answer, the tables, and the remarks beside compile ids.
-#include "app/workbench/logs/compile_log.h"
+#include "app/workbench/logs/log_tables.h"
 
 #include <algorithm>
 

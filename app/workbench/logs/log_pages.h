@@ -1,6 +1,7 @@
 // The pages of a trace's report: the first one, one for each compile id, and lists of records.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 
 #include "app/workbench/logs/log_tables.h"
@@ -45,5 +46,21 @@ std::string codePage(const LogPages& pages, std::size_t record, std::string_view
 inline constexpr std::size_t recordsOnPage = 2000;
 /// "records-1.html" for the list that holds record `index`.
 std::string recordListName(std::size_t index);
+
+// The records of a trace for other programs: JSON lines with resolved file names, and the timeline for Perfetto.
+
+/// One JSON object a line: {"record": "r17", "log": "…", "line": 12, "direction": …, "payload": "records/r17.txt",
+/// "header": {…}}; in the header, numbers of file names are replaced by the names.
+void writeRecordLines(const LogPages& pages, std::ostream& out);
+
+/// The chromium events as they were logged, in Chrome's JSON format; of several ranks, each is a process.
+void writeTimeline(const LogView& view, std::ostream& out);
+
+/// Inductor's estimates as such a timeline: a process for each rank, a thread for each graph, its ops one behind the
+/// other.
+void writeEstimates(const LogView& view, std::ostream& out);
+
+/// "filename": 3 as "filename": "train.py", everywhere in the object.
+std::string withFileNames(std::string_view json, const std::map<std::int64_t, std::string>& files);
 
 }  // namespace kerf::workbench

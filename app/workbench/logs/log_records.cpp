@@ -1,4 +1,4 @@
-#include "app/workbench/logs/log_records.h"
+#include "app/workbench/logs/log_pages.h"
 
 #include <algorithm>
 #include <ostream>

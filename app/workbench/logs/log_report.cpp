@@ -4,9 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/workbench/logs/compile_log.h"
 #include "app/workbench/logs/log_pages.h"
-#include "app/workbench/logs/log_records.h"
+#include "app/workbench/logs/log_tables.h"
 
 namespace kerf::workbench {
 

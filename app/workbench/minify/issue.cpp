@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/workbench/captures/store_id.h"
-#include "app/workbench/graphs/line_diff.h"
+#include "app/workbench/graphs/module_comparison.h"
 #include "app/workbench/minify/search_identity.h"
 #include "app/workbench/minify/store_verdicts.h"
 #include "engine/support/atomic_file.h"

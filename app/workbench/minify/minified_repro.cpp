@@ -6,7 +6,6 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/minify/failure_choice.h"
 #include "app/workbench/minify/judge_graph.h"
-#include "app/workbench/minify/torch_confirmation.h"
 #include "minifier/report/injected_fault.h"
 #include "minifier/report/minify_report.h"
 

@@ -1,4 +1,4 @@
-#include "app/workbench/minify/torch_confirmation.h"
+#include "app/workbench/minify/judge_graph.h"
 
 #include <chrono>
 

@@ -7,9 +7,7 @@
 #include "app/workbench/minify/triage_case.h"
 #include "app/workbench/workbench.h"
 #include "engine/process/temporary_folder.h"
-#include "minifier/triage/failure_clusters.h"
-#include "minifier/triage/triage_paths.h"
-#include "minifier/triage/triage_report.h"
+#include "minifier/triage/triage.h"
 
 namespace kerf::workbench {
 

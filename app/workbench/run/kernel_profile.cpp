@@ -1,4 +1,4 @@
-#include "app/workbench/run/kernel_profile.h"
+#include "app/workbench/run/model_runs.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "app/workbench/run/train_run.h"
+#include "app/workbench/run/model_runs.h"
 
 #include <algorithm>
 
