@@ -144,7 +144,7 @@ struct MinifyResult {
   bool cancelled = false;
   std::chrono::nanoseconds time{};
   MinifyEnding ending = MinifyEnding::Finished;
-  int unusedTests = 0;      ///< verdicts that came, asked ahead, and were not needed; no part of `tests`
+  int unusedTests = 0;      ///< speculative tests whose verdicts were not needed; no part of `tests`
   double failureRate = 1;   ///< of the start graph, where flakyStarts measured it
   int passesAsked = 1;      ///< queries after which a candidate that never failed counts as passing
   int lostEdits = 0;        ///< edits that Kerf itself crashed at, or failed to build (SafeBuilding)

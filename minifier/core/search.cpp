@@ -1,4 +1,4 @@
-// Search: the rounds of reductions, and one question after the other.
+// Search: the rounds of reductions, and one test after the other.
 #include "minifier/core/search.h"
 
 #include <algorithm>
@@ -53,11 +53,11 @@ Result<void> Search::judgeStart() {
     if (found == graph.order().end()) return fail(ErrorCode::BadUsage, "there is no node {} to pin", name);
     m_pins.push_back({name, graph.node(*found).target()});
   }
-  Moment start;
+  SpeculativeState start;
   start.isProposed = true;
   start.proposal =
       Proposal{std::make_shared<const Candidate>(m_result.candidate), m_start, keyOf(m_result.candidate), {}};
-  m_askedStart = m_runner.now();
+  m_startTestedAt = m_runner.now();
   KERF_TRY(const auto found, verdictOf(start, *start.proposal));
   Verdict verdict = *found;
   if (m_context.options.flakyStarts > 0) KERF_CHECK(estimateRate(*start.proposal, verdict));
@@ -88,14 +88,14 @@ Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
   const int queries = m_context.options.flakyStarts;
   std::optional<Verdict> failure;
   int failures = 0;
-  Moment moment;
+  SpeculativeState state;
   std::vector<Proposal> copies(std::size_t(queries), start);  // keys of their own, so that a second run knows the rate
   for (int i = 1; i < queries; ++i) {
     copies[std::size_t(i)].key += fmt::format("#{}", i);
     if (!m_context.cache.find(copies[std::size_t(i)].key)) this->start(copies[std::size_t(i)]);
   }
   for (const Proposal& copy : copies) {
-    KERF_TRY(const auto one, verdictOf(moment, copy));
+    KERF_TRY(const auto one, verdictOf(state, copy));
     if (!failure && counts(*one)) failure = one;
     failures += failure && one->kind == failure->kind &&
                         m_context.options.match.accepts(one->fingerprint, one->detail, failure->fingerprint)
@@ -110,12 +110,12 @@ Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
 
 Result<void> Search::rounds(std::span<const Reduction> reductions) {
   KERF_CHECK(judgeStart());
-  KERF_CHECK(followScouts());
+  KERF_CHECK(takeWindows());
   for (const Candidate& refused : m_context.options.refused) m_forbidden.insert(keyOf(refused));
   bool smaller = true;
   int lossesBefore = 0;
   for (int number = 0; smaller || number < 2; ++number) {
-    m_outlook.beginRound(number);
+    m_estimator.beginRound(number);
     lossesBefore = m_safe.losses();
     const Result<bool> helped = round(reductions, number);
     if (m_undo) {
@@ -145,10 +145,10 @@ Result<bool> Search::round(std::span<const Reduction> reductions, int number) {
       ++at;
     } else {
       const auto end = std::find_if(at, chosen.end(), [](const Reduction& reduction) { return !reduction.edits; });
-      std::unique_ptr<Questions> edits = std::make_unique<EditQuestions>(
+      std::unique_ptr<TestSequence> edits = std::make_unique<EditTests>(
           std::span<const Reduction>(at, end), std::make_shared<const Candidate>(m_result.candidate), number > 0,
           m_safe, m_context.stop);
-      KERF_TRY(helped, pursue(edits));
+      KERF_TRY(helped, runTests(edits));
       at = end;
     }
     smaller = smaller || helped;
@@ -162,63 +162,64 @@ Result<bool> Search::searchSets(bool isFirst) {
   SetBase base(m_result.candidate, m_context.stop);
   const std::size_t units = base.builder.units().size();
   const bool hasGrown = units > m_searchedUnits;  // a nested graph was written out
-  std::unique_ptr<Questions> questions = isFirst    ? firstQuestions(base)
-                                         : hasGrown ? questionsOf(base, {}, SetSearch::Proof::Last)
-                                                    : questionsOf(base, {}, SetSearch::Proof::Only);
-  KERF_CHECK(pursue(questions));
-  m_searchedUnits = static_cast<const SetQuestions&>(*questions).current().size();
+  std::unique_ptr<TestSequence> tests = isFirst    ? firstSubsetTests(base)
+                                        : hasGrown ? subsetTests(base, {}, SetSearch::Proof::Last)
+                                                   : subsetTests(base, {}, SetSearch::Proof::Only);
+  KERF_CHECK(runTests(tests));
+  m_searchedUnits = static_cast<const SubsetTests&>(*tests).current().size();
   return m_searchedUnits < units;
 }
 
-std::unique_ptr<Questions> Search::firstQuestions(SetBase& base) {
+std::unique_ptr<TestSequence> Search::firstSubsetTests(SetBase& base) {
   std::vector<UnitSet> guesses;
   if (auto set = suspects(base.candidate.module.graph, base.builder.units())) guesses.push_back(std::move(*set));
-  return questionsOf(base, std::move(guesses), SetSearch::Proof::Later);
+  return subsetTests(base, std::move(guesses), SetSearch::Proof::Later);
 }
 
-std::unique_ptr<Questions> Search::questionsOf(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof) {
-  constexpr std::size_t fewestSurveyors = 6;
-  const bool surveys = m_scouts && m_runner.width() >= fewestSurveyors;
-  return std::make_unique<SetQuestions>(
+std::unique_ptr<TestSequence> Search::subsetTests(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof) {
+  constexpr std::size_t fewestParallelTests = 6;
+  const bool surveys = m_startWindows && m_runner.width() >= fewestParallelTests;
+  return std::make_unique<SubsetTests>(
       SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? m_runner.width() : 0, base.weights),
-      SetQuestions::Base{base.builder, base.detours, m_safe});
+      SubsetTests::Base{base.builder, base.shorterPaths, m_safe});
 }
 
-Result<bool> Search::pursue(std::unique_ptr<Questions>& questions) {
-  auto now = std::make_unique<Moment>();
-  now->questions = std::move(questions);
+Result<bool> Search::runTests(std::unique_ptr<TestSequence>& tests) {
+  auto now = std::make_unique<SpeculativeState>();
+  now->tests = std::move(tests);
   now->best = m_best;
   bool smaller = false;
   std::string reduction;
-  while (!now->questions->isOver()) {
+  while (!now->tests->isOver()) {
     KERF_TRY(const bool fails, decide(now, reduction));
-    smaller = smaller || (fails && !now->questions->isSurvey());
+    smaller = smaller || (fails && !now->tests->isSurvey());
     follow(*now, fails);
     now = std::move(now->next[fails ? 1 : 0]);
     if (m_runner.width() > 1) stopPointless(*now);
   }
   if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, smaller);
-  questions = std::move(now->questions);
+  tests = std::move(now->tests);
   return smaller;
 }
 
-/// Answers the question of the moment; true: it fails as wanted, and is the best now.
-Result<bool> Search::decide(std::unique_ptr<Moment>& now, std::string& reduction) {
+/// Runs the next test of the state; true: it fails as wanted, and is the best now.
+Result<bool> Search::decide(std::unique_ptr<SpeculativeState>& now, std::string& reduction) {
   KERF_CHECK(checkStop());
   announce(*now, reduction);
   propose(*now);
   if (!now->proposal) return false;
   KERF_TRY(auto verdict, verdictOf(*now, *now->proposal));
   if (!verdict) {
-    for (const bool side : std::exchange(m_leap, {})) now = std::unique_ptr<Moment>(std::move(now->next[side ? 1 : 0]));
+    for (const bool side : std::exchange(m_speculationHit, {}))
+      now = std::unique_ptr<SpeculativeState>(std::move(now->next[side ? 1 : 0]));
     announce(*now, reduction);
     KERF_TRY(verdict, verdictOf(*now, *now->proposal));
   }
   const bool fails = isWanted(*verdict);
-  if (now->questions->isSurvey()) ++m_sideTests;
-  m_outlook.learn(now->questions->habit(), fails);
-  m_outlook.look(reduction, now->questions->sweep());
-  if (fails && !now->questions->isSurvey())
+  if (now->tests->isSurvey()) ++m_sideTests;
+  m_estimator.learn(now->tests->category(), fails);
+  m_estimator.observe(reduction, now->tests->sweep());
+  if (fails && !now->tests->isSurvey())
     KERF_CHECK(accept(reduction, *now->proposal, *verdict));
   else if (!verdict->cached)
     KERF_CHECK(report(reduction, *now->proposal, *verdict, false));
@@ -227,16 +228,16 @@ Result<bool> Search::decide(std::unique_ptr<Moment>& now, std::string& reduction
   return fails;
 }
 
-void Search::announce(const Moment& now, std::string& reduction) const {
-  const std::string step = now.questions->step();
+void Search::announce(const SpeculativeState& now, std::string& reduction) const {
+  const std::string step = now.tests->step();
   if (step == reduction) return;
   if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, false);
   tellReduction(MinifyActivity::Kind::ReductionBegins, step, false);
   reduction = step;
 }
 
-/// An answer that came ahead of its question counts as a test now. What the cache knows is none.
-Result<std::optional<Verdict>> Search::verdictOf(Moment& now, const Proposal& proposal) {
+/// A verdict of a speculative test counts as a test now. What the cache knows is none.
+Result<std::optional<Verdict>> Search::verdictOf(SpeculativeState& now, const Proposal& proposal) {
   if (!m_answers.contains(proposal.key)) {
     if (auto cached = proposal.verdict ? proposal.verdict : m_context.cache.find(proposal.key)) {
       cached->cached = true;
@@ -249,7 +250,7 @@ Result<std::optional<Verdict>> Search::verdictOf(Moment& now, const Proposal& pr
       return cached;
     }
   }
-  KERF_CHECK(checkBudget());  // an answer that came ahead is a test like any other
+  KERF_CHECK(checkBudget());  // a speculative test is a test like any other
   KERF_TRY(const auto verdict, wait(now, proposal));
   if (!verdict) return verdict;
   ++m_result.tests;
@@ -257,28 +258,28 @@ Result<std::optional<Verdict>> Search::verdictOf(Moment& now, const Proposal& pr
   return verdict;
 }
 
-/// What is waited for goes before what is asked ahead, which may take long: that started last has got least far.
-void Search::makeRoom() {
+/// What is waited for goes before speculative tests, which may take long: the one started last has got least far.
+void Search::freeAWorker() {
   if (m_running.size() < m_runner.width()) return;
   const auto last = std::ranges::max_element(m_running, {}, [](const auto& running) { return running.second; });
   stop(std::string(last->first));
 }
 
-Result<std::optional<Verdict>> Search::wait(Moment& now, const Proposal& proposal) {
+Result<std::optional<Verdict>> Search::wait(SpeculativeState& now, const Proposal& proposal) {
   const auto since = m_runner.now();
   constexpr std::chrono::milliseconds slice{20};  // in which a wish to stop is noticed
   while (!m_answers.contains(proposal.key)) {
     KERF_CHECK(checkStop());
     KERF_CHECK(checkBudget());
     if (!m_running.contains(proposal.key)) {
-      makeRoom();
+      freeAWorker();
       start(proposal);
     }
-    askAhead(now);
+    speculate(now);
     if (m_answers.contains(proposal.key)) break;
-    if (now.questions && isOverdue(since)) {
-      m_leap = wayToProven(now);
-      if (!m_leap.empty()) return std::optional<Verdict>();
+    if (now.tests && isOverdue(since)) {
+      m_speculationHit = pathToKnownFailure(now);
+      if (!m_speculationHit.empty()) return std::optional<Verdict>();
     }
     if (auto answer = m_runner.next(slice)) take(std::move(*answer));
   }

@@ -8,12 +8,12 @@
 #include <span>
 
 #include "minifier/core/minify.h"
-#include "minifier/core/outlook.h"
 #include "minifier/core/query_runner.h"
-#include "minifier/core/questions.h"
 #include "minifier/core/reduction.h"
 #include "minifier/core/safe_building.h"
+#include "minifier/core/search_estimator.h"
 #include "minifier/core/slip_log.h"
+#include "minifier/core/test_sequence.h"
 #include "minifier/core/unit_weights.h"
 #include "minifier/core/verdict_cache.h"
 
@@ -30,15 +30,15 @@ struct SearchContext {
 };
 
 /// The search takes verdicts in its own order, so that its result does not depend on who finishes first, nor on how
-/// many are asked at once, unless they take seconds: then a smaller graph that is known to fail is not kept waiting.
-/// Workers that the question of the moment leaves idle are given what will be asked after it, down both ways, the
-/// likeliest first; what the verdicts make pointless is stopped.
+/// many tests run at once, unless they take seconds: then a smaller graph that is known to fail is not kept waiting.
+/// Workers that the test under way leaves idle run speculative tests: those that come after it, for either verdict, the
+/// likeliest first. What the verdicts make pointless is stopped.
 class Search {
  public:
   Search(Candidate start, const SearchContext& context);
   ~Search();
-  /// Every reduction in turn, again and again until a whole round but the first, which leaves proofs to the others,
-  /// accepts nothing: then no edit of any of them makes the candidate smaller and leaves it failing, which is what
+  /// Every reduction in turn, to the fixpoint: until a whole round but the first, which leaves proofs to the others,
+  /// accepts nothing. Then no edit of any of them makes the candidate smaller and leaves it failing, which is what
   /// 1-minimal means here.
   Result<MinifyResult> run(std::span<const Reduction> reductions);
 
@@ -47,15 +47,15 @@ class Search {
     std::shared_ptr<const Candidate> candidate;
     CandidateSize size;
     std::string key;
-    std::optional<Verdict> verdict;  ///< known before it was asked
+    std::optional<Verdict> verdict;  ///< known before it was tested
   };
   /// A state of the search, now or in a future in which the verdicts on the way there are as supposed.
-  struct Moment {
-    std::unique_ptr<Questions> questions;
+  struct SpeculativeState {
+    std::unique_ptr<TestSequence> tests;
     CandidateSize best;  ///< then
     bool isProposed = false;
-    std::optional<Proposal> proposal;  ///< none: nothing to ask, as good as passing
-    std::unique_ptr<Moment> next[2];   ///< after a pass, after a failure; null: not looked at yet
+    std::optional<Proposal> proposal;           ///< none: nothing to test, as good as passing
+    std::unique_ptr<SpeculativeState> next[2];  ///< after a pass, after a failure; null: not looked at yet
   };
 
   /// A candidate whose calls are searched through, all of them on the values of one run.
@@ -64,53 +64,53 @@ class Search {
         : candidate(of),
           values(candidate, stop),
           builder(candidate, values),
-          detours(candidate.module.graph, builder.units()),
+          shorterPaths(candidate.module.graph, builder.units()),
           weights(std::make_shared<const SetWeights>(weightsOf(candidate.module, builder.units()))) {}
 
     Candidate candidate;
     RecordedValues values;
     SubsetBuilder builder;
-    Detours detours;
+    ShorterPaths shorterPaths;
     std::shared_ptr<const SetWeights> weights;
   };
-  /// Pieces of the start graph that are judged ahead of it (search_scouts.cpp).
-  struct Scouts;
+  /// Windows of neighbouring calls of the start graph, tested while its own verdict is awaited (search_windows.cpp).
+  struct StartWindows;
 
   Result<void> judgeStart();
   Result<void> estimateRate(const Proposal& start, Verdict& verdict);
   Result<void> rounds(std::span<const Reduction> reductions);
   Result<bool> round(std::span<const Reduction> reductions, int number);
   Result<bool> searchSets(bool isFirst);
-  std::unique_ptr<Questions> firstQuestions(SetBase& base);
-  std::unique_ptr<Questions> questionsOf(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof);
-  /// Asks until the questions are over. Whether anything was accepted; `questions` is then where it ended.
-  Result<bool> pursue(std::unique_ptr<Questions>& questions);
-  /// Where an answer takes long and a smaller graph ahead of it is known to fail, `now` becomes the moment of that.
-  Result<bool> decide(std::unique_ptr<Moment>& now, std::string& reduction);
-  void announce(const Moment& now, std::string& reduction) const;
-  /// None only for a moment of questions, where m_leap leads to a smaller graph that is known to fail.
-  Result<std::optional<Verdict>> verdictOf(Moment& now, const Proposal& proposal);
-  void makeRoom();
-  Result<std::optional<Verdict>> wait(Moment& now, const Proposal& proposal);
+  std::unique_ptr<TestSequence> firstSubsetTests(SetBase& base);
+  std::unique_ptr<TestSequence> subsetTests(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof);
+  /// Tests until the sequence is over. Whether anything was accepted; `tests` is then where it ended.
+  Result<bool> runTests(std::unique_ptr<TestSequence>& tests);
+  /// Where an answer takes long and a smaller graph ahead of it is known to fail, `now` becomes the state behind it.
+  Result<bool> decide(std::unique_ptr<SpeculativeState>& now, std::string& reduction);
+  void announce(const SpeculativeState& now, std::string& reduction) const;
+  /// None only for a state with tests, where m_speculationHit leads to a smaller graph that is known to fail.
+  Result<std::optional<Verdict>> verdictOf(SpeculativeState& now, const Proposal& proposal);
+  void freeAWorker();
+  Result<std::optional<Verdict>> wait(SpeculativeState& now, const Proposal& proposal);
 
-  // search_scouts.cpp
-  void scoutAhead();
-  void searchFound();
-  Result<void> followScouts();
-  std::vector<bool> wayToProven(const Moment& now) const;
+  // search_windows.cpp
+  void speculateOnWindows();
+  void speculateInFound();
+  Result<void> takeWindows();
+  std::vector<bool> pathToKnownFailure(const SpeculativeState& now) const;
   bool isOverdue(std::chrono::nanoseconds since) const;
 
-  // search_ahead.cpp
-  void propose(Moment& moment) const;
+  // search_speculation.cpp
+  void propose(SpeculativeState& state) const;
   std::optional<Proposal> proposalOf(std::optional<Candidate> built, const CandidateSize& best) const;
-  Moment& follow(Moment& moment, bool fails) const;
-  void askAhead(Moment& now);
+  SpeculativeState& follow(SpeculativeState& state, bool fails) const;
+  void speculate(SpeculativeState& now);
   void start(const Proposal& proposal);
   void stop(const std::string& key);
   void take(QueryAnswer answer);
-  void stopPointless(const Moment& now);
-  std::optional<bool> known(const Moment& moment) const;
-  double chanceOf(const Questions& questions) const;
+  void stopPointless(const SpeculativeState& now);
+  std::optional<bool> known(const SpeculativeState& state) const;
+  double failureProbabilityOf(const TestSequence& tests) const;
   bool keepsPins(const Candidate& candidate) const;
   std::string keyOf(const Candidate& candidate) const { return m_verdictKeys.of(candidate); }
 
@@ -144,9 +144,10 @@ class Search {
   std::map<std::size_t, std::string> m_keys;     ///< and back
   std::map<std::string, QueryAnswer> m_answers;  ///< that came and were not needed yet
   std::size_t m_lastQuery = 0;
-  std::vector<bool> m_leap;          ///< answers that lead to a graph that is known to fail
-  std::shared_ptr<Scouts> m_scouts;  ///< where the start graph's verdict takes long; shared: incomplete here
-  bool m_isScouted = false;          ///< its pieces have been followed, or there was no time for any
+  std::vector<bool> m_speculationHit;  ///< verdicts that lead to a graph that is known to fail
+  std::shared_ptr<StartWindows>
+      m_startWindows;          ///< where the start graph's verdict takes long; shared: incomplete here
+  bool m_windowsDone = false;  ///< their verdicts are taken, or there was no time for any
   struct Since {
     std::chrono::nanoseconds time{};
     int tests = 0;
@@ -155,8 +156,8 @@ class Search {
   int m_sideTests = 0;  ///< of surveys since then: many at once, which tell nothing of how many are to come
   mutable std::mutex m_wantedMutex;
   WantedFailure m_wanted;  ///< supposed until the start graph's is known; workers ask for it, too
-  std::chrono::nanoseconds m_askedStart{};
-  Outlook m_outlook;
+  std::chrono::nanoseconds m_startTestedAt{};
+  SearchEstimator m_estimator;
   SafeBuilding m_safe;
   std::size_t m_searchedUnits = 0;  ///< that the last search over sets left
   struct Pin {

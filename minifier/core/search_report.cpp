@@ -42,11 +42,11 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
 /// From what was seen since the pieces of the graph were judged: how much smaller it gets by them nobody knows.
 /// Surveyed calls are asked about as many at once as there are workers. Negative: unknown.
 double Search::secondsLeft() {
-  if (m_scouts && !m_isScouted) return -1;
+  if (m_startWindows && !m_windowsDone) return -1;
   const std::chrono::duration<double> elapsed = m_runner.now() - m_paused - m_since.time;
   const int surveys = m_sideTests / int(m_runner.width());
   const int tests = m_result.tests - m_since.tests - m_sideTests + surveys;
-  return m_outlook.secondsLeft(
+  return m_estimator.secondsLeft(
       {.seconds = elapsed.count(), .tests = std::max(1, tests), .calls = m_best.calls, .workers = m_runner.width()});
 }
 
@@ -127,7 +127,7 @@ Result<void> Search::goBackTo(int step) {
   return m_context.options.wentBack(back, m_result.candidate);
 }
 
-/// What was asked ahead in vain is worth keeping all the same.
+/// A verdict of a speculative test in vain is worth keeping all the same.
 void Search::finish() {
   for (const auto& [key, id] : m_running) m_runner.stop(id);
   while (auto answer = m_runner.next({})) take(std::move(*answer));

@@ -10,13 +10,13 @@
 
 namespace kerf::inline minifier::inline core {
 
-SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t surveyors,
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t parallelTests,
                      std::shared_ptr<const SetWeights> weights)
     : m_proof(proof),
       m_weights(std::move(weights)),
       m_set(std::move(failing)),
       m_guesses(std::move(guesses)),
-      m_surveyors(surveyors) {
+      m_parallelTests(parallelTests) {
   if (proof == Proof::Only) {
     beginProof();
     return;
@@ -111,8 +111,8 @@ std::size_t SetSearch::middle(std::size_t begin, std::size_t end, double toleran
 }
 
 void SetSearch::beginHalving() {
-  if (m_set.size() <= surveyedByEach * m_surveyors && m_set.size() > 1)
-    return beginSurvey((m_set.size() + m_surveyors - 1) / m_surveyors);
+  if (m_set.size() <= surveyedByEach * m_parallelTests && m_set.size() > 1)
+    return beginSurvey((m_set.size() + m_parallelTests - 1) / m_parallelTests);
   if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
   m_phase = Phase::HalveFirst;
 }
@@ -154,7 +154,7 @@ void SetSearch::tellSweep(bool fails) {
     m_chunk = m_nearby         ? nearbyGrowth * m_chunk
               : m_suspect == 0 ? 2 * m_chunk
                                : std::max<std::size_t>(m_suspect / 2, 1);
-    if (m_suspect == 1) foundNeeded();  // the others of the piece are gone
+    if (m_suspect == 1) foundNeeded();  // the others of the chunk are gone
   } else if (m_chunk == 1) {
     foundNeeded();
   } else {
@@ -167,7 +167,7 @@ void SetSearch::tellSweep(bool fails) {
 }
 
 /// The last undecided element must stay. Before it there is nothing more, or so one hopes after the first, the second,
-/// the fourth and so on: pieces as long as the last gap come to that slowly where needed elements are close together.
+/// the fourth and so on: chunks as long as the last gap come to that slowly where needed elements are close together.
 void SetSearch::foundNeeded() {
   ++m_needed;
   --m_undecided;
@@ -194,14 +194,14 @@ void SetSearch::endSweep() {
     beginProof();
 }
 
-void SetSearch::beginSurvey(std::size_t piece) {
+void SetSearch::beginSurvey(std::size_t chunk) {
   m_phase = Phase::Survey;
-  m_piece = piece < leastPiece ? 1 : piece;
+  m_surveyChunk = chunk < leastSurveyChunk ? 1 : chunk;
   m_position = m_set.size();
   m_removable.clear();
 }
 
-std::size_t SetSearch::surveyedFrom() const { return m_position - std::min(m_position, m_piece); }
+std::size_t SetSearch::surveyedFrom() const { return m_position - std::min(m_position, m_surveyChunk); }
 
 void SetSearch::tellSurvey(bool fails) {
   for (const std::size_t from = surveyedFrom(); m_position > from; --m_position)
@@ -234,11 +234,11 @@ void SetSearch::tellFold(bool fails) {
   if (m_folded == 0) endSurvey();
 }
 
-/// Of pieces: what they left is surveyed in smaller ones, element by element where they left all.
+/// Of chunks: what they left is surveyed in smaller ones, element by element where they left all.
 void SetSearch::endSurvey() {
-  if (m_piece == 1 || m_set.size() < 2) return endSweep();
-  const std::size_t smaller = (m_set.size() + m_surveyors - 1) / m_surveyors;
-  beginSurvey(smaller < m_piece ? smaller : 1);
+  if (m_surveyChunk == 1 || m_set.size() < 2) return endSweep();
+  const std::size_t smaller = (m_set.size() + m_parallelTests - 1) / m_parallelTests;
+  beginSurvey(smaller < m_surveyChunk ? smaller : 1);
 }
 
 void SetSearch::beginProof() {

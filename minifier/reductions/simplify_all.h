@@ -1,5 +1,5 @@
 // simplify_all: what the reductions of inputs and arguments do at best, all in one candidate: where the values do not
-// matter, one question settles it.
+// matter, one test settles it.
 //
 //     x: f16[8, 64] random; y = softmax(x, 1, True)      →      x: f32[] = 0; y = softmax(x, -1, False)
 #pragma once

@@ -100,7 +100,7 @@ Result<std::optional<PassingNeighbour>> closestPassing(const Candidate& failing,
   for (Neighbour& neighbour : neighboursOf(failing, reductions, stop)) {
     const Candidate& candidate = neighbour.passing.candidate;
     auto verdict = judge.cache.find(keys.of(candidate));
-    if (!verdict && asked == judge.questions) continue;
+    if (!verdict && asked == judge.tests) continue;
     if (!verdict) {
       ++asked;
       KERF_TRY(verdict, judge.oracle.judge(candidate, stop));

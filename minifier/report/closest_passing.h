@@ -18,12 +18,12 @@ struct PassingNeighbour {
   std::string description;  ///< what that reduction does, one sentence
 };
 
-/// Who says which neighbours pass: verdicts that are known first, then a few questions.
+/// Who says which neighbours pass: verdicts that are known first, then a few tests.
 struct NeighbourJudge {
   Oracle& oracle;
   VerdictCache& cache;
   JudgingRule rule = {};
-  int questions = 8;  ///< that may be asked of the oracle
+  int tests = 8;  ///< that may be asked of the oracle
 };
 
 /// The inputs and the code of a candidate as lines: what neighbours are compared by, and what people are shown of them.

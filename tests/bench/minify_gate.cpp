@@ -2,7 +2,7 @@
 // Prints a table; exit 1 unless all of them could be run and in 95 % of them the minifier ends at the fewest calls, at
 // the fewest nodes, and with at most 1.5 times the tests, everything counted (a needle that depends on a size takes
 // tests that a ddmin over calls does not know of: where the ddmin takes less than 17, those are more than half as
-// many); nor may it take more than that in all. An argument chooses cases: a number (then with every question and the
+// many); nor may it take more than that in all. An argument chooses cases: a number (then with every test and the
 // graph), or a part of a graph's name. `--seed N` before it makes other cases of the same kinds.
 #include <chrono>
 #include <filesystem>
@@ -27,7 +27,7 @@ struct Row {
   std::size_t plainCalls = 0;
   double seconds = 0;
   bool oneMinimal = false;
-  std::vector<std::string> questions;  ///< in order, known answers not among them
+  std::vector<std::string> listed;     ///< in order, known answers not among them
   std::string graph;                   ///< where it ended
   std::string error;                   ///< of the minifier
 
@@ -39,7 +39,7 @@ struct Row {
 
 bool isSearchOverSets(std::string_view step) {
   constexpr std::string_view steps[] = {"start",         "flatten_graphs", "suspects",      "remove_suffix",
-                                        "remove_prefix", "delta",          "leave_one_out", "shorter_way"};
+                                        "remove_prefix", "delta",          "leave_one_out", "shorter_path"};
   return std::ranges::find(steps, step) != std::end(steps);
 }
 
@@ -65,8 +65,8 @@ std::optional<Row> run(const GateCase& gate) {
     const int asked = progress.step.test - std::exchange(before, progress.step.test);
     const MinifyStep& step = progress.step;
     if (asked > 0)
-      row.questions.push_back(fmt::format("{} to {} calls, {} nodes, {} elements: {}", step.reduction, step.size.calls,
-                                          step.size.nodes, step.size.elements, step.accepted ? "fails" : "passes"));
+      row.listed.push_back(fmt::format("{} to {} calls, {} nodes, {} elements: {}", step.reduction, step.size.calls,
+                                       step.size.nodes, step.size.elements, step.accepted ? "fails" : "passes"));
     if (isSearchOverSets(progress.step.reduction)) row.sets += asked;
     return {};
   };
@@ -145,7 +145,7 @@ int main(int count, char** arguments) {
     totals.add(*row);
     print(number, *row);
     if (!isOne) continue;
-    for (const std::string& question : row->questions) fmt::print("    {}\n", question);
+    for (const std::string& test : row->listed) fmt::print("    {}\n", test);
     fmt::print("{}\n", row->graph);
   }
   fmt::print(

@@ -83,7 +83,7 @@ class NeedleOracle : public Oracle {
   int m_needles;
 };
 
-/// What a plain ddmin over sets of calls takes: its final calls and its questions, the start among them.
+/// What a plain ddmin over sets of calls takes: its final calls and its tests, the start among them.
 struct DdminResult {
   std::size_t calls = 0;
   int tests = 1;

@@ -13,7 +13,7 @@ namespace kerf::testing {
 /// Seconds that a query about a candidate takes.
 using QueryCost = std::function<double(const Candidate&)>;
 
-/// A discrete event simulation: what a search does between two queries takes no time. The same for the same questions.
+/// A discrete event simulation: what a search does between two queries takes no time. The same for the same queries.
 class VirtualQueries : public QueryRunner {
  public:
   VirtualQueries(Oracle& oracle, std::size_t width, QueryCost cost)

@@ -6,7 +6,7 @@
 
 #include "engine/ir/interpreter.h"
 #include "minifier/core/complexity.h"
-#include "minifier/core/detours.h"
+#include "minifier/core/shorter_paths.h"
 #include "minifier/core/verdict_cache.h"
 #include "minifier/reductions/dim_classes.h"
 #include "minifier/reductions/drop_dims.h"
@@ -210,7 +210,7 @@ TEST(SimplifyOps, TurnsAFusedOpIntoAMember) {
   EXPECT_EQ(list[0].inputs.size(), 2u);
 }
 
-TEST(Detours, FindTheShorterWay) {
+TEST(ShorterPaths, FindOneOfFewerCalls) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
   const NodeId a = b.call(tanhTarget, {x}, "a");
@@ -218,9 +218,9 @@ TEST(Detours, FindTheShorterWay) {
   const NodeId q = b.call(expTarget, {p}, "q");
   const NodeId r = b.call(reluTarget, {a}, "r");
   const Candidate candidate = b.finish({b.call(addTarget, {q, r}, "z")});
-  const Detours detours(candidate.module.graph, callUnits(candidate.module.graph));
-  EXPECT_EQ(detours.around({0, 1, 2, 4}), (std::vector<UnitSet>{{0, 3, 4}}));
-  EXPECT_TRUE(detours.around({0, 3, 4}).empty());
+  const ShorterPaths shorterPaths(candidate.module.graph, callUnits(candidate.module.graph));
+  EXPECT_EQ(shorterPaths.around({0, 1, 2, 4}), (std::vector<UnitSet>{{0, 3, 4}}));
+  EXPECT_TRUE(shorterPaths.around({0, 3, 4}).empty());
 }
 
 TEST(BypassOperand, LeadsOnFromWhatCameBefore) {

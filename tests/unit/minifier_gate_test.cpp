@@ -77,7 +77,7 @@ TEST(MinifyGate, TheResultDoesNotDependOnHowManyAreAskedAtOnce) {
     tests.insert(result->tests);
   }
   EXPECT_EQ(results.size(), 1u);
-  EXPECT_EQ(tests.size(), 1u) << "questions that were asked ahead in vain are not counted";
+  EXPECT_EQ(tests.size(), 1u) << "speculative tests in vain are not counted";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The schedule of an expensive search: what is asked ahead, limits, flaky failures, and what a person may do.
+// The schedule of an expensive search: speculative tests, limits, flaky failures, and what a person may do.
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -131,7 +131,7 @@ TEST(MinifySchedule, PiecesOfASlowGraphAreSearchedBeforeItIsJudged) {
   EXPECT_LT(many.untilFew, slow(start) + 10) << "all else is done while the start graph is judged, and little after it";
 }
 
-// A compiler that refuses a graph says so at once; one that takes it may need a minute. What is asked ahead must not
+// A compiler that refuses a graph says so at once; one that takes it may need a minute. A speculative test must not
 // keep what is waited for from being asked.
 TEST(MinifySchedule, LongQueriesAheadDoNotHoldUpTheSearch) {
   const Candidate start = clustered(300, 5, 3);

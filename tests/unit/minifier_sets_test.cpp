@@ -1,4 +1,4 @@
-// Searches over sets: the questions that are asked, the graphs that sets of calls are, and the values they begin with.
+// Searches over sets: the tests that are run, the graphs that sets of calls are, and the values they begin with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using Set = SetSearch::Set;
 
 struct Answer {
   Set set;
-  int questions = 0;
+  int tests = 0;
 };
 
 Answer searched(SetSearch search, const std::function<bool(const Set&)>& fails) {
@@ -32,7 +32,7 @@ Answer searched(SetSearch search, const std::function<bool(const Set&)>& fails) 
     EXPECT_FALSE(set->empty());
     EXPECT_LT(set->size(), std::max<std::size_t>(search.current().size(), 2));
     EXPECT_TRUE(std::ranges::is_sorted(*set));
-    if (asked.insert(*set).second) ++answer.questions;
+    if (asked.insert(*set).second) ++answer.tests;
     search.tell(fails(*set));
   }
   answer.set = search.current();
@@ -51,14 +51,14 @@ TEST(SetSearch, FindsNeedlesFarApart) {
   const Set needed{13, 700, 701, 2200};
   const Answer answer = searched(SetSearch(upTo(2300), {}), [&](const Set& set) { return holds(set, needed); });
   EXPECT_EQ(answer.set, needed);
-  EXPECT_LE(answer.questions, 70);
+  EXPECT_LE(answer.tests, 70);
 }
 
 TEST(SetSearch, OneNeedleCostsAHalvingEach) {
   for (const std::size_t needle : {0, 1, 1000, 2298, 2299}) {
     const Answer answer = searched(SetSearch(upTo(2300), {}), [&](const Set& set) { return holds(set, {needle}); });
     EXPECT_EQ(answer.set, Set{needle});
-    EXPECT_LE(answer.questions, 26) << needle;
+    EXPECT_LE(answer.tests, 26) << needle;
   }
 }
 
@@ -67,7 +67,7 @@ TEST(SetSearch, NeedlesTogetherCostLittleMore) {
     const Set needed{first, first + 1, first + 2};
     const Answer answer = searched(SetSearch(upTo(2300), {}), [&](const Set& set) { return holds(set, needed); });
     EXPECT_EQ(answer.set, needed);
-    EXPECT_LE(answer.questions, 32) << first;
+    EXPECT_LE(answer.tests, 32) << first;
   }
 }
 
@@ -75,7 +75,7 @@ TEST(SetSearch, ASuspectThatFailsIsTheWholeSearch) {
   const Answer answer =
       searched(SetSearch(upTo(2300), {{4, 9}, {7, 800, 2000}}), [&](const Set& set) { return holds(set, {800}); });
   EXPECT_EQ(answer.set, Set{800});
-  EXPECT_LE(answer.questions, 5);
+  EXPECT_LE(answer.tests, 5);
 }
 
 /// Everything fails that is monotone, of random needed parts, and some that is not: the result is 1-minimal.
@@ -102,8 +102,8 @@ TEST(SetSearch, IsOneMinimalHoweverTheAnswersAre) {
     }
     const auto uneven = std::make_shared<const SetWeights>(std::move(weights));
     using Row = std::pair<std::size_t, std::shared_ptr<const SetWeights>>;
-    for (const auto& [surveyors, by] : {Row(0, nullptr), Row(7, nullptr), Row(0, uneven), Row(7, uneven)}) {
-      const Answer answer = searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, surveyors, by), fails);
+    for (const auto& [parallelTests, by] : {Row(0, nullptr), Row(7, nullptr), Row(0, uneven), Row(7, uneven)}) {
+      const Answer answer = searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, parallelTests, by), fails);
       ASSERT_TRUE(fails(answer.set));
       for (std::size_t i = 0; answer.set.size() > 1 && i < answer.set.size(); ++i) {
         Set less = answer.set;
@@ -125,7 +125,7 @@ TEST(SetSearch, HalvesWhatElementsCost) {
   EXPECT_EQ(search.next(), upTo(6));
   const Answer answer = searched(search, [&](const Set& set) { return holds(set, {5}); });
   EXPECT_EQ(answer.set, Set{5});
-  EXPECT_LE(answer.questions, 5);
+  EXPECT_LE(answer.tests, 5);
 }
 
 TEST(SetSearch, HalvesWhereTheMostFalls) {
@@ -146,7 +146,7 @@ TEST(SetSearch, NoHalfIsMoreThanNineSixteenths) {
         searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, 0, weighing(std::vector(count, 1.0), falls)),
                  [&](const Set& set) { return holds(set, {needle}); });
     EXPECT_EQ(answer.set, Set{needle});
-    EXPECT_LE(answer.questions, 28) << seed;
+    EXPECT_LE(answer.tests, 28) << seed;
   }
 }
 
@@ -215,7 +215,7 @@ TEST(SetSearch, SurveyorsAreAskedAboutPiecesBeforeElements) {
   EXPECT_EQ(search.next()->size(), 59u) << "13 pieces for 14";
   const Answer answer = searched(search, fails);
   EXPECT_EQ(answer.set, needed);
-  EXPECT_LE(answer.questions, 13 + 1 + 15 + 1) << "pieces, fold, elements of three pieces, fold";
+  EXPECT_LE(answer.tests, 13 + 1 + 15 + 1) << "chunks, fold, elements of three chunks, fold";
   const Answer all =
       searched(SetSearch(upTo(64), {}, SetSearch::Proof::Last, 14), [](const Set& set) { return set.size() == 64; });
   EXPECT_EQ(all.set, upTo(64));
@@ -227,10 +227,10 @@ TEST(SetSearch, TheProofMayComeLater) {
   const Answer whole = searched(SetSearch(upTo(2300), {}), fails);
   const Answer first = searched(SetSearch(upTo(2300), {}, SetSearch::Proof::Later), fails);
   EXPECT_EQ(first.set, needed);
-  EXPECT_LT(first.questions, whole.questions);
+  EXPECT_LT(first.tests, whole.tests);
   const Answer proof = searched(SetSearch(needed, {}, SetSearch::Proof::Only), fails);
   EXPECT_EQ(proof.set, needed);
-  EXPECT_EQ(proof.questions, 4);
+  EXPECT_EQ(proof.tests, 4);
   EXPECT_EQ(
       searched(SetSearch(upTo(9), {}, SetSearch::Proof::Only), [](const Set& set) { return holds(set, {4}); }).set,
       Set{4});
@@ -239,7 +239,7 @@ TEST(SetSearch, TheProofMayComeLater) {
 TEST(SetSearch, NeverAsksAboutNothing) {
   const Answer answer = searched(SetSearch(upTo(1), {}), [](const Set&) { return true; });
   EXPECT_EQ(answer.set, Set{0});
-  EXPECT_EQ(answer.questions, 0);
+  EXPECT_EQ(answer.tests, 0);
   EXPECT_TRUE(searched(SetSearch(upTo(0), {}), [](const Set&) { return true; }).set.empty());
 }
 

@@ -64,7 +64,7 @@ struct Minified {
       {};  ///< of the written repro, where --confirm asked; "PyTorch 2.11.0 runs it without failure"
   std::vector<std::string> editSet = {};  ///< reductions of which none can go on: what oneMinimal is proven against
   std::string stoppedBy = {};             ///< "max_tests", "max_time"; empty: neither
-  int unusedTests = 0;                    ///< verdicts asked ahead in vain, no part of tests
+  int unusedTests = 0;                    ///< speculative tests in vain, no part of tests
   double failureRate = 1;                 ///< of the start graph, where flaky asked
   int passesAsked = 1;                    ///< queries that make a pass
   int lostEdits = 0;                      ///< that Kerf itself crashed at, or failed to build

@@ -1,82 +1,82 @@
-// Questions: what a search asks next, as a value that can be followed ahead of the answers.
+// TestSequence: what a search tests next, as a value that can be followed ahead of the verdicts.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 
-#include "minifier/core/detours.h"
 #include "minifier/core/reduction.h"
 #include "minifier/core/safe_building.h"
 #include "minifier/core/set_search.h"
+#include "minifier/core/shorter_paths.h"
 #include "minifier/core/subset_builder.h"
 
 namespace kerf::inline minifier::inline core {
 
-/// A state of a search. It puts one question, whether the candidate that it builds fails, and either answer leads to
-/// another state; so the search can be followed down both ways before the answer is known.
-class Questions {
+/// A state of a search. It has one test next, whether the candidate that it builds fails, and either verdict leads to
+/// another state; so the search can follow both before the verdict is known (speculative tests).
+class TestSequence {
  public:
-  virtual ~Questions() = default;
-  /// Nothing is left to ask.
+  virtual ~TestSequence() = default;
+  /// Nothing is left to test.
   virtual bool isOver() const = 0;
-  /// What the question is about; none where it cannot be built, which counts as passing.
+  /// What is tested; none where it cannot be built, which counts as passing.
   virtual std::optional<Candidate> build() = 0;
-  virtual std::unique_ptr<Questions> after(bool fails) = 0;
+  virtual std::unique_ptr<TestSequence> after(bool fails) = 0;
   /// Name of the reduction, or of the step of a search over sets.
   virtual std::string step() const = 0;
-  /// Questions of the same habit fail about as often as each other.
-  virtual std::string habit() const { return step(); }
-  /// What is asked next does not depend on the answer, and a failure changes nothing yet.
+  /// Tests of the same category fail about as often as each other.
+  virtual std::string category() const { return step(); }
+  /// What is tested next does not depend on the verdict, and a failure changes nothing yet.
   virtual bool isSurvey() const { return false; }
   /// How far a sweep over sets is, where this is one.
   virtual SetSearch::Sweep sweep() const { return {}; }
 };
 
-/// The search over sets of calls; where it has ended, shorter ways between what it left, one after the other; then what
+/// The search over sets of calls; where it has ended, shorter paths between what it left, one after the other; then what
 /// these made needless, and again.
-class SetQuestions : public Questions {
+class SubsetTests : public TestSequence {
  public:
   /// Not owned.
   struct Base {
     SubsetBuilder& builder;
-    const Detours& detours;
+    const ShorterPaths& shorterPaths;
     SafeBuilding& safe;
   };
-  SetQuestions(SetSearch search, const Base& base);
+  SubsetTests(SetSearch search, const Base& base);
   bool isOver() const override { return !m_next; }
   std::optional<Candidate> build() override;
-  std::unique_ptr<Questions> after(bool fails) override;
+  std::unique_ptr<TestSequence> after(bool fails) override;
   std::string step() const override;
-  std::string habit() const override;
-  bool isSurvey() const override { return !m_ways && m_search.isSurvey(); }
-  SetSearch::Sweep sweep() const override { return m_ways ? SetSearch::Sweep{} : m_search.sweep(); }
+  std::string category() const override;
+  bool isSurvey() const override { return !m_paths && m_search.isSurvey(); }
+  SetSearch::Sweep sweep() const override { return m_paths ? SetSearch::Sweep{} : m_search.sweep(); }
   const UnitSet& current() const { return m_search.current(); }
 
  private:
   void findNext();
-  void findWays();
+  void findPaths();
   SetSearch m_search;
   Base m_base;
-  std::shared_ptr<const std::vector<UnitSet>> m_ways;  ///< shorter ones; null while the search goes on
-  std::size_t m_way = 0;
+  std::shared_ptr<const std::vector<UnitSet>> m_paths;  ///< shorter ones; null while the search goes on
+  std::size_t m_path = 0;
   bool m_isShorter = false;   ///< one of them was taken, and the search has not gone on since
-  std::size_t m_settled = 0;  ///< of a set of so many no way is shorter
+  std::size_t m_settled = 0;  ///< of a set of so many no path is shorter
   std::optional<UnitSet> m_next;
 };
 
 /// The edits of reductions, one reduction after the other. After an edit that was accepted come two at once, then four
 /// and so on, since what is possible once often is possible throughout; where several at once pass, half as many.
-class EditQuestions : public Questions {
+class EditTests : public TestSequence {
  public:
   /// `isSettled` as in ReductionInput. The reductions and `safe` outlive this.
-  EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base, bool isSettled,
-                SafeBuilding& safe, std::stop_token stop);
+  EditTests(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base, bool isSettled,
+            SafeBuilding& safe, std::stop_token stop);
   bool isOver() const override { return m_reduction == m_reductions.size(); }
   std::optional<Candidate> build() override;
-  std::unique_ptr<Questions> after(bool fails) override;
+  std::unique_ptr<TestSequence> after(bool fails) override;
   std::string step() const override { return isOver() ? std::string() : m_reductions[m_reduction].name; }
-  std::string habit() const override;
+  std::string category() const override;
 
  private:
   struct Link {

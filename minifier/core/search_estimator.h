@@ -1,4 +1,4 @@
-// Outlook: what a search learns of its own questions: how often they fail, how many are left, and what they take.
+// SearchEstimator: what a search learns of its own tests: how often they fail, how many are left, and what they take.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace kerf::inline minifier::inline core {
 
-class Outlook {
+class SearchEstimator {
  public:
-  /// Probability that the next question of a habit fails, from what became of the ones before.
-  double chance(const std::string& habit) const;
-  void learn(const std::string& habit, bool fails);
+  /// Probability that the next test of a category fails, from what became of the ones before.
+  double failureProbability(const std::string& category) const;
+  void learn(const std::string& category, bool fails);
   void beginRound(int number) { m_round = number; }
-  /// A question is put: the step it belongs to, and how far the sweep is if it is one.
-  void look(const std::string& step, SetSearch::Sweep sweep);
+  /// A test is next: the step it belongs to, and how far the sweep is if it is one.
+  void observe(const std::string& step, SetSearch::Sweep sweep);
   /// What a search has used, and where it is.
   struct Spent {
     double seconds = 0;     ///< without pauses
@@ -30,7 +30,7 @@ class Outlook {
  private:
   std::map<std::string, double> m_chances;
   int m_round = 0;
-  std::size_t m_phase = 0;  ///< of the table in outlook.cpp
+  std::size_t m_phase = 0;  ///< of the table in search_estimator.cpp
   bool m_isNewPhase = true;
   SetSearch::Sweep m_sweep;
   double m_told = 0;  ///< seconds

@@ -1,5 +1,5 @@
-// Questions: sets, shorter ways, and edits in packs.
-#include "minifier/core/questions.h"
+// TestSequence: sets, shorter paths, and edits in packs.
+#include "minifier/core/test_sequence.h"
 
 #include <algorithm>
 
@@ -7,79 +7,79 @@
 
 namespace kerf::inline minifier::inline core {
 
-SetQuestions::SetQuestions(SetSearch search, const Base& base) : m_search(std::move(search)), m_base(base) {
+SubsetTests::SubsetTests(SetSearch search, const Base& base) : m_search(std::move(search)), m_base(base) {
   findNext();
 }
 
-void SetQuestions::findNext() {
+void SubsetTests::findNext() {
   for (;;) {
-    if (!m_ways) {
+    if (!m_paths) {
       m_next = m_search.next();
       if (m_next || current().size() == m_settled) return;
-      findWays();
+      findPaths();
     }
-    m_next = m_way < m_ways->size() ? std::optional((*m_ways)[m_way]) : std::nullopt;
+    m_next = m_path < m_paths->size() ? std::optional((*m_paths)[m_path]) : std::nullopt;
     if (m_next) return;
     m_settled = current().size();
     if (!std::exchange(m_isShorter, false)) return;
-    m_ways.reset();  // calls that the longer ways needed
+    m_paths.reset();  // calls that the longer paths needed
   }
 }
 
-void SetQuestions::findWays() {
-  m_ways = std::make_shared<const std::vector<UnitSet>>(m_base.detours.around(current()));
-  m_way = 0;
+void SubsetTests::findPaths() {
+  m_paths = std::make_shared<const std::vector<UnitSet>>(m_base.shorterPaths.around(current()));
+  m_path = 0;
 }
 
-std::unique_ptr<Questions> SetQuestions::after(bool fails) {
-  auto next = std::make_unique<SetQuestions>(*this);
-  if (!m_ways) {
+std::unique_ptr<TestSequence> SubsetTests::after(bool fails) {
+  auto next = std::make_unique<SubsetTests>(*this);
+  if (!m_paths) {
     next->m_search.tell(fails);
   } else if (fails) {
     next->m_search = SetSearch(*m_next, {}, SetSearch::Proof::MostNeeded);
     next->m_isShorter = true;
-    next->findWays();
+    next->findPaths();
   } else {
-    ++next->m_way;
+    ++next->m_path;
   }
   next->findNext();
   return next;
 }
 
-std::optional<Candidate> SetQuestions::build() {
+std::optional<Candidate> SubsetTests::build() {
   return m_base.safe.build(step(), [&] { return m_base.builder.build(*m_next); });
 }
 
-std::string SetQuestions::step() const { return std::string(m_ways ? "shorter_way" : m_search.step()); }
+std::string SubsetTests::step() const { return std::string(m_paths ? "shorter_path" : m_search.step()); }
 
 /// Leaving out a single call fails more rarely than leaving out many next to those that could go.
-std::string SetQuestions::habit() const {
+std::string SubsetTests::category() const {
   const bool isOne = m_next && m_next->size() + 1 == m_search.current().size();
   return step() + (isOne ? "/1" : "");
 }
 
-EditQuestions::EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base,
+EditTests::EditTests(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base,
                              bool isSettled, SafeBuilding& safe, std::stop_token stop)
     : m_reductions(reductions), m_safe(&safe), m_stop(std::move(stop)), m_isSettled(isSettled) {
   begin(std::move(base), {}, isSettled);
   goOn();
 }
 
-EditQuestions::BasePtr EditQuestions::baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume,
+EditTests::BasePtr EditTests::baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume,
                                              bool isSettled) const {
   auto base = std::make_shared<Base>(Base{candidate, ReductionInput{*candidate, m_stop, isSettled}, {}});
   base->edits = m_safe->edits(m_reductions[m_reduction], base->input, resume);
   return base;
 }
 
-void EditQuestions::begin(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled) {
+void EditTests::begin(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled) {
   m_edit = 0;
   m_chain = std::make_shared<std::vector<Link>>();
   m_base = isOver() ? nullptr : baseOf(std::move(candidate), resume, isSettled);
 }
 
 /// To the next reduction that has edits, if this one has no more.
-void EditQuestions::goOn() {
+void EditTests::goOn() {
   while (!isOver() && m_edit >= m_base->edits.size()) {
     const auto candidate = m_base->candidate;
     ++m_reduction;
@@ -88,7 +88,7 @@ void EditQuestions::goOn() {
   }
 }
 
-std::optional<EditQuestions::Link> EditQuestions::firstBuilt(const Base& base, std::size_t first,
+std::optional<EditTests::Link> EditTests::firstBuilt(const Base& base, std::size_t first,
                                                              std::size_t last) const {
   const CandidateSize size = measure(*base.candidate);
   for (std::size_t i = first; i < std::min(last, base.edits.size()); ++i) {
@@ -103,13 +103,13 @@ std::optional<EditQuestions::Link> EditQuestions::firstBuilt(const Base& base, s
 }
 
 /// One more edit on top of those that the chain holds: what would be asked next if they were all accepted.
-void EditQuestions::lengthen() {
+void EditTests::lengthen() {
   const Link last = m_chain->back();
   const BasePtr base = baseOf(last.candidate, last.at, false);
   if (auto link = firstBuilt(*base, 0, base->edits.size())) m_chain->push_back(std::move(*link));
 }
 
-std::optional<Candidate> EditQuestions::build() {
+std::optional<Candidate> EditTests::build() {
   if (m_chain->empty()) {
     auto first = firstBuilt(*m_base, m_edit, m_edit + 1);
     if (!first) return std::nullopt;
@@ -123,8 +123,8 @@ std::optional<Candidate> EditQuestions::build() {
   return *(*m_chain)[m_pack - 1].candidate;
 }
 
-std::unique_ptr<Questions> EditQuestions::after(bool fails) {
-  auto next = std::make_unique<EditQuestions>(*this);
+std::unique_ptr<TestSequence> EditTests::after(bool fails) {
+  auto next = std::make_unique<EditTests>(*this);
   if (fails) {
     const Link& taken = (*m_chain)[m_pack - 1];
     next->m_pack = 2 * m_pack;
@@ -140,6 +140,6 @@ std::unique_ptr<Questions> EditQuestions::after(bool fails) {
   return next;
 }
 
-std::string EditQuestions::habit() const { return step() + (m_pack > 1 ? "/many" : ""); }
+std::string EditTests::category() const { return step() + (m_pack > 1 ? "/many" : ""); }
 
 }  // namespace kerf::inline minifier::inline core

@@ -1,4 +1,4 @@
-// Search: proposals, and what is asked before its turn.
+// Search: proposals, and speculative tests.
 #include <algorithm>
 #include <queue>
 
@@ -9,19 +9,19 @@ namespace kerf::inline minifier::inline core {
 
 namespace {
 
-/// Questions less likely than this to be put are not worth building a candidate for.
+/// Tests less likely than this to be needed are not worth building a candidate for.
 constexpr double leastChance = 0.01;
-/// With fewer workers there are few cores, and what is waited for takes longer for what is asked beside it: that is to
+/// With fewer workers there are few cores, and what is waited for takes longer for what is tested beside it: that is to
 /// be no more than so many times as large.
 constexpr std::size_t fewWorkers = 3;
 constexpr std::size_t mostBeside = 4;
 
 }  // namespace
 
-/// Builds the question's candidate and drops it unless it is smaller, known to be wrong, or broken.
-void Search::propose(Moment& moment) const {
-  if (std::exchange(moment.isProposed, true)) return;
-  moment.proposal = proposalOf(moment.questions->build(), moment.best);
+/// Builds the test's candidate and drops it unless it is smaller, known to be wrong, or broken.
+void Search::propose(SpeculativeState& state) const {
+  if (std::exchange(state.isProposed, true)) return;
+  state.proposal = proposalOf(state.tests->build(), state.best);
 }
 
 /// None for what is not smaller than `best`, known to be wrong, or broken.
@@ -49,54 +49,54 @@ bool Search::keepsPins(const Candidate& candidate) const {
   });
 }
 
-Search::Moment& Search::follow(Moment& moment, bool fails) const {
-  std::unique_ptr<Moment>& next = moment.next[fails ? 1 : 0];
+Search::SpeculativeState& Search::follow(SpeculativeState& state, bool fails) const {
+  std::unique_ptr<SpeculativeState>& next = state.next[fails ? 1 : 0];
   if (!next) {
-    next = std::make_unique<Moment>();
-    next->questions = moment.questions->after(fails);
-    const bool isTaken = fails && moment.proposal && !moment.questions->isSurvey();
-    next->best = isTaken ? moment.proposal->size : moment.best;
+    next = std::make_unique<SpeculativeState>();
+    next->tests = state.tests->after(fails);
+    const bool isTaken = fails && state.proposal && !state.tests->isSurvey();
+    next->best = isTaken ? state.proposal->size : state.best;
   }
   return *next;
 }
 
 /// What the answer is, if that is known.
-std::optional<bool> Search::known(const Moment& moment) const {
-  if (!moment.proposal) return false;
-  const auto answer = m_answers.find(moment.proposal->key);
+std::optional<bool> Search::known(const SpeculativeState& state) const {
+  if (!state.proposal) return false;
+  const auto answer = m_answers.find(state.proposal->key);
   if (answer != m_answers.end()) return answer->second.verdict && isWanted(*answer->second.verdict);
-  return moment.proposal->verdict ? std::optional(isWanted(*moment.proposal->verdict)) : std::nullopt;
+  return state.proposal->verdict ? std::optional(isWanted(*state.proposal->verdict)) : std::nullopt;
 }
 
-/// Gives every idle worker the likeliest question that nobody works at.
-void Search::askAhead(Moment& now) {
-  if (!now.questions) return scoutAhead();
+/// Gives every idle worker the likeliest test that nobody works at.
+void Search::speculate(SpeculativeState& now) {
+  if (!now.tests) return speculateOnWindows();
   if (m_runner.width() < 2) return;
-  using Entry = std::pair<double, Moment*>;
+  using Entry = std::pair<double, SpeculativeState*>;
   const auto isLess = [](const Entry& a, const Entry& b) { return a.first < b.first; };
   std::priority_queue<Entry, std::vector<Entry>, decltype(isLess)> open(isLess);
   open.emplace(1.0, &now);
   while (!open.empty() && m_running.size() < m_runner.width()) {
-    const auto [chance, moment] = open.top();
+    const auto [chance, state] = open.top();
     open.pop();
-    if (chance < leastChance || moment->questions->isOver()) continue;
-    propose(*moment);
-    const std::optional<bool> answer = known(*moment);
-    const bool isTooLarge = m_runner.width() < fewWorkers && now.proposal && moment->proposal &&
-                            moment->proposal->size.nodes > mostBeside * now.proposal->size.nodes;
-    if (!answer && !m_running.contains(moment->proposal->key) && !isTooLarge) start(*moment->proposal);
-    const double fails = answer ? (*answer ? 1.0 : 0.0) : chanceOf(*moment->questions);
+    if (chance < leastChance || state->tests->isOver()) continue;
+    propose(*state);
+    const std::optional<bool> answer = known(*state);
+    const bool isTooLarge = m_runner.width() < fewWorkers && now.proposal && state->proposal &&
+                            state->proposal->size.nodes > mostBeside * now.proposal->size.nodes;
+    if (!answer && !m_running.contains(state->proposal->key) && !isTooLarge) start(*state->proposal);
+    const double fails = answer ? (*answer ? 1.0 : 0.0) : failureProbabilityOf(*state->tests);
     for (const bool side : {false, true})
       if (const double likely = chance * (side ? fails : 1 - fails); likely >= leastChance)
-        open.emplace(likely, &follow(*moment, side));
+        open.emplace(likely, &follow(*state, side));
     while (auto came = m_runner.next({})) take(std::move(*came));  // building takes time
     if (now.proposal && m_answers.contains(now.proposal->key)) return;
   }
 }
 
-/// Of a survey only one way is followed: the other one leads to the same questions.
-double Search::chanceOf(const Questions& questions) const {
-  return questions.isSurvey() ? 0.0 : m_outlook.chance(questions.habit());
+/// Of a survey only one side is followed: the other one leads to the same tests.
+double Search::failureProbabilityOf(const TestSequence& tests) const {
+  return tests.isSurvey() ? 0.0 : m_estimator.failureProbability(tests.category());
 }
 
 void Search::start(const Proposal& proposal) {
@@ -132,16 +132,16 @@ void Search::take(QueryAnswer answer) {
   m_keys.erase(key);
 }
 
-/// Stops what no future of `now` asks any more. What a survey asked ahead it asks on its other ways, too.
-void Search::stopPointless(const Moment& now) {
-  if (now.questions && now.questions->isSurvey()) return;
+/// Stops what no state behind `now` tests any more. What a survey tests speculatively comes on its other sides, too.
+void Search::stopPointless(const SpeculativeState& now) {
+  if (now.tests && now.tests->isSurvey()) return;
   std::set<std::string> wanted;
-  std::vector<const Moment*> open{&now};
+  std::vector<const SpeculativeState*> open{&now};
   while (!open.empty()) {
-    const Moment* moment = open.back();
+    const SpeculativeState* state = open.back();
     open.pop_back();
-    if (moment->proposal) wanted.insert(moment->proposal->key);
-    for (const auto& next : moment->next)
+    if (state->proposal) wanted.insert(state->proposal->key);
+    for (const auto& next : state->next)
       if (next) open.push_back(next.get());
   }
   std::vector<std::string> pointless;
