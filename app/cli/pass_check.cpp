@@ -15,7 +15,7 @@ constexpr std::string_view checkedStages[] = {"pre_grad", "joint", "post_grad"};
 std::unexpected<Error> badSetting(const std::string& text) {
   return fail(
       ErrorCode::BadUsage,
-      "\"{}\" is no setting of numeric_check; it has pre_grad, joint and post_grad (true or false) and precision "
+      "\"{}\" is not a setting of numeric_check; it has pre_grad, joint and post_grad (true or false) and precision "
       "(a relative error)",
       text);
 }

@@ -70,7 +70,7 @@ Result<std::string> overviewOutput(Context& context, const ShowOptions& options)
 Result<std::string> logTableOutput(Context& context, const ShowOptions& options) {
   KERF_TRY(const auto log, context.perform(CompileLogRequest{options.graph, options.format}));
   if (log.tables.empty())
-    return fail(ErrorCode::BadUsage, "{} is no trace: it has no {}", options.graph, options.format);
+    return fail(ErrorCode::BadUsage, "{} is not a trace: it has no {}", options.graph, options.format);
   return context.json ? dumped(logTableJson(log, log.tables.front())) : logTableText(log.tables.front());
 }
 

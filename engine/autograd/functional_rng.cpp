@@ -57,7 +57,8 @@ class RngFunctionalizer {
         continue;
       }
       if (std::string_view(tensorOf(node)->device.type) != "cuda") {
-        Error error{ErrorCode::UnsupportedOp, "random numbers of a CPU tensor are no function of a seed and an offset"};
+        Error error{ErrorCode::UnsupportedOp,
+                    "random numbers of a CPU tensor are not a function of a seed and an offset"};
         error.atNode(node.name());
         return fail(std::move(error));
       }

@@ -33,12 +33,12 @@ Result<void> ForwardReader::statementOrSkip() {
   const auto firstNew = std::ranges::find(order.rbegin(), order.rend(), last).base();
   std::copy_if(firstNew, order.end(), std::back_inserter(m_leftOver),
                [&](NodeId id) { return graph.node(id).op() != Opcode::Placeholder; });
-  if (m_partial->skipped.size() >= mostSkipped) return pythonError(line, "most of this is no graph");
+  if (m_partial->skipped.size() >= mostSkipped) return pythonError(line, "most of this is not a graph");
   m_partial->skipped.push_back({line, std::move(read).error().message});
   const std::size_t reached = m_lexer.offset();
   skipToNextStatement(begin, line);
   m_readAgain += reached - std::min(reached, m_lexer.offset());
-  if (m_readAgain > readAgainBytes + 4 * m_text.size()) return pythonError(line, "most of this is no graph");
+  if (m_readAgain > readAgainBytes + 4 * m_text.size()) return pythonError(line, "most of this is not a graph");
   return {};
 }
 

@@ -24,7 +24,7 @@ std::vector<std::uint32_t> positions(std::span<const NodeId> order, std::size_t 
 }  // namespace
 
 Result<void> Graph::lintNode(const Node& node, const std::vector<bool>& defined) const {
-  if (!isPythonIdentifier(node.name())) return lintError(node, fmt::format("'{}' is no legal name", node.name()));
+  if (!isPythonIdentifier(node.name())) return lintError(node, fmt::format("'{}' is not a legal name", node.name()));
   if (find(node.name()) != node.id()) return lintError(node, fmt::format("the name '{}' is not unique", node.name()));
   for (const NodeId input : node.inputs()) {
     if (!contains(input)) return lintError(node, fmt::format("'{}' uses a node that is not in the graph", node.name()));

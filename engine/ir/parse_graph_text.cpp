@@ -81,7 +81,8 @@ class GraphTextReader {
     const std::size_t bracket = rest.find("[target=");
     const auto op = opcodeFromName(rest.substr(0, bracket));
     if (bracket == std::string_view::npos || !op || *op == Opcode::Output)
-      return pythonError(m_line, fmt::format("'{}' is no opcode", rest.substr(0, std::min<std::size_t>(bracket, 40))));
+      return pythonError(m_line,
+                         fmt::format("'{}' is not an opcode", rest.substr(0, std::min<std::size_t>(bracket, 40))));
     rest.remove_prefix(bracket + 8);
     const std::string_view opener = *op == Opcode::Placeholder ? "](default=" : "](args = ";
     const std::size_t end = rest.find(opener);
@@ -115,7 +116,8 @@ class GraphTextReader {
 
   Result<void> addNode(Opcode op, std::string_view name, std::string_view target, std::string_view type,
                        ArgumentList args, KeywordArguments kwargs) {
-    if (!isPythonIdentifier(name)) return pythonError(m_line, fmt::format("'{}' is no legal name", name.substr(0, 40)));
+    if (!isPythonIdentifier(name))
+      return pythonError(m_line, fmt::format("'{}' is not a legal name", name.substr(0, 40)));
     const NodeId id = m_graph.createNamed(op, target, std::move(args), std::move(kwargs), name);
     m_defined[std::string(name)] = id;
     NodeMeta meta;

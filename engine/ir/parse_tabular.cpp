@@ -51,9 +51,10 @@ class TabularReader {
     if (m_finished) return pythonError(m_line, "there are rows after the output");
     const std::string_view word = takeWord(line);
     const auto op = opcodeFromName(word);
-    if (!op) return pythonError(m_line, fmt::format("'{}' is no opcode", word.substr(0, 40)));
+    if (!op) return pythonError(m_line, fmt::format("'{}' is not an opcode", word.substr(0, 40)));
     const std::string_view name = takeWord(line);
-    if (!isPythonIdentifier(name)) return pythonError(m_line, fmt::format("'{}' is no legal name", name.substr(0, 40)));
+    if (!isPythonIdentifier(name))
+      return pythonError(m_line, fmt::format("'{}' is not a legal name", name.substr(0, 40)));
     const std::size_t arguments = argumentsBegin(line);
     if (arguments == std::string_view::npos)
       return pythonError(m_line, fmt::format("the row of '{}' has no arguments", name));

@@ -223,7 +223,7 @@ class Converter {
     if (type == nullptr || type->kind != PythonKind::String)
       return pythonError(e.line, "device() needs the device's type as a string");
     auto out = deviceFromText(type->text);
-    if (!out) return pythonError(e.line, fmt::format("'{}' is no device", type->text.substr(0, 40)));
+    if (!out) return pythonError(e.line, fmt::format("'{}' is not a device", type->text.substr(0, 40)));
     if (index != nullptr) {
       KERF_TRY(auto number, convert(*index));
       const auto* value = number.as<std::int64_t>();

@@ -52,7 +52,7 @@ Paths namedPaths(const GraphModule& module, const std::function<bool(const std::
 }  // namespace
 
 Result<void> addSubmodule(GraphModule& module, std::string_view path, Submodule submodule) {
-  if (!isPath(path)) return fail(ErrorCode::BadUsage, "'{}' is no path of a submodule", path);
+  if (!isPath(path)) return fail(ErrorCode::BadUsage, "'{}' is not a path of a submodule", path);
   if (module.attribute(path)) return fail(ErrorCode::BadUsage, "'{}' is an attribute that holds a tensor", path);
   if (!module.submodule(path)) {
     module.submodules.add(std::string(path), std::move(submodule));

@@ -136,7 +136,7 @@ Result<Fault> parseFault(std::string_view text) {
       return badFault(text, "flaky needs a probability");
     return fault;
   }
-  return badFault(text, fmt::format("'{}' is no fault kind", kind));
+  return badFault(text, fmt::format("'{}' is not a fault kind", kind));
 }
 
 }  // namespace kerf::inline passes

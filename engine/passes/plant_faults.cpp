@@ -279,7 +279,7 @@ Pass breakingPass(const Fault& fault) {
   const auto nothing = [](GraphModule&, const PassContext&) { return Result<void>(); };
   return broken({.name = "break_" + fault.subject,
                  .stage = PassStage::Lowering,
-                 .description = "Plants the fault of a part of the compiler that is no pass.",
+                 .description = "Plants the fault of a part of the compiler that is not a pass.",
                  .run = nothing},
                 fault);
 }

@@ -84,7 +84,7 @@ std::string refusedMask(const MatchContext& context, const TensorMeta& query) {
   const Node* mask = add->args().size() > 1 ? nodeOf(context, &add->args()[1]) : nullptr;
   if (mask == nullptr) return fmt::format("{} adds a number, no mask", add->name());
   const TensorMeta* tensor = mask->meta().value.tensor();
-  if (tensor == nullptr) return fmt::format("the mask {} is no tensor of known shape", mask->name());
+  if (tensor == nullptr) return fmt::format("the mask {} is not a tensor of known shape", mask->name());
   if (tensor->dtype != query.dtype && tensor->dtype != DType::Bool && tensor->dtype != DType::Float32)
     return fmt::format("the mask {} is {}, the query {}", mask->name(), textOf(tensor->dtype), textOf(query.dtype));
   if (!(tensor->device == query.device))
@@ -100,7 +100,7 @@ std::string refusedParameters(const MatchContext& context) {
   for (std::size_t i = 0; const char* name : {"query", "key", "value"}) {
     const Node* node = nodeOf(context, context.match.find(name));
     metas[i] = node == nullptr ? nullptr : node->meta().value.tensor();
-    if (metas[i] == nullptr) return fmt::format("{} is no tensor of known shape", name);
+    if (metas[i] == nullptr) return fmt::format("{} is not a tensor of known shape", name);
     dtypes += fmt::format("{}{}", i == 0 ? "" : ", ", textOf(metas[i]->dtype));
     ++i;
   }

@@ -89,7 +89,7 @@ class GraphReader {
       results.push_back(id == nullptr ? nullptr : m_patterns.at(*id));
     }
     const bool computes = !results.empty() && results[0] && results[0]->kind == PatternKind::Call;
-    if (!computes) return fail(ErrorCode::BadInput, "the pattern's first result is no call");
+    if (!computes) return fail(ErrorCode::BadInput, "the pattern's first result is not a call");
     if (results.size() == 1) return results[0];
     return multiOutput(std::move(results));
   }

@@ -24,10 +24,10 @@ const Node* nodeOf(const MatchContext& context, std::string_view name) {
 
 std::string refusal(const MatchContext& context) {
   const Node *index = nodeOf(context, "index"), *x = nodeOf(context, "x");
-  if (index == nullptr || x == nullptr) return "an index is no tensor";
+  if (index == nullptr || x == nullptr) return "an index is not a tensor";
   const Node& drawn = unsliced(context.module.graph, *index);
   if (!drawn.isCall("aten.randperm.default"_op))
-    return fmt::format("the index {} is no permutation from randperm", index->name());
+    return fmt::format("the index {} is not a permutation from randperm", index->name());
   const auto count = integerNamed(drawn, "n");
   const TensorMeta* meta = x->meta().value.tensor();
   const auto sizes = meta == nullptr ? std::nullopt : fixedSizes(*meta);

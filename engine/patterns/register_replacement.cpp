@@ -30,7 +30,7 @@ Result<PatternInputs> inputsAt(const ReplacementRule& rule, const MatchContext& 
     const Node& given = context.module.graph.node(*node);
     const TensorMeta* meta = given.meta().value.tensor();
     if (meta == nullptr)
-      return fail(ErrorCode::BadInput, "{} ({}) is no tensor of known shape", given.name(), input.name);
+      return fail(ErrorCode::BadInput, "{} ({}) is not a tensor of known shape", given.name(), input.name);
     const bool trained = input.tensor && input.tensor->requiresGrad;
     input.tensor = *meta;
     input.tensor->requiresGrad = trained;

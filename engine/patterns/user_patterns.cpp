@@ -74,7 +74,7 @@ Result<void> checkSearch(const FilePattern& pattern) {
   for (const Argument& result : list == nullptr ? ArgumentList{value} : list->items) {
     const NodeId* node = result.as<NodeId>();
     if (node == nullptr || pattern.search.node(*node).op() != Opcode::CallFunction)
-      return fail(ErrorCode::BadInput, "line {}: pattern {} returns something that is no call", pattern.line,
+      return fail(ErrorCode::BadInput, "line {}: pattern {} returns something that is not a call", pattern.line,
                   pattern.name);
   }
   return {};
@@ -112,7 +112,7 @@ Result<PatternEntry> entryOf(FilePattern given) {
 Result<std::string> textOf(const std::string& path) {
   std::error_code unknown;
   if (const auto there = std::filesystem::status(path, unknown); exists(there) && !is_regular_file(there))
-    return fail(ErrorCode::BadInput, "{} is no regular file", path);
+    return fail(ErrorCode::BadInput, "{} is not a regular file", path);
   std::ifstream file(path, std::ios::binary);
   std::string text(mostBytes + 1, '\0');
   if (file) file.read(text.data(), std::streamsize(text.size()));
@@ -120,7 +120,7 @@ Result<std::string> textOf(const std::string& path) {
     return fail(ErrorCode::NotFound, "cannot read the patterns in {}", path);
   text.resize(std::size_t(file.gcount()));
   if (text.size() <= mostBytes) return text;
-  return fail(ErrorCode::TooLarge, "{} is larger than {} bytes; that is no file of patterns", path, mostBytes);
+  return fail(ErrorCode::TooLarge, "{} is larger than {} bytes; that is not a file of patterns", path, mostBytes);
 }
 
 Result<void> run(GraphModule& module, const PassContext& context) {

@@ -114,7 +114,7 @@ std::string wireBytes(Wire wire) {
 Result<Wire> parseWire(std::string_view bytes, std::string_view what) {
   ShapeCheck check;
   const auto refused = [&, size = bytes.size()] {
-    return fail(ErrorCode::Internal, "{} cannot be read: {} bytes that are no whole message", what, size);
+    return fail(ErrorCode::Internal, "{} cannot be read: {} bytes that are not a whole message", what, size);
   };
   const auto length = takeLength(bytes);
   if (!length) return refused();

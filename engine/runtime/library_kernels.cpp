@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, StepKind> kinds[] = {
 };
 
 Result<const Tensor*> tensorAt(const ValueList& args, std::size_t i) {
-  if (i >= args.size() || !args[i].isTensor()) return fail(ErrorCode::Internal, "argument {} is no tensor", i);
+  if (i >= args.size() || !args[i].isTensor()) return fail(ErrorCode::Internal, "argument {} is not a tensor", i);
   return &args[i].tensor();
 }
 

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, logCategoryCount> categoryNames{"import",
 template <class Enum, std::size_t size>
 Result<Enum> byName(const std::array<std::string_view, size>& names, std::string_view name, const char* what) {
   if (const auto found = std::ranges::find(names, name); found != names.end()) return Enum(found - names.begin());
-  return fail(ErrorCode::BadUsage, "'{}' is no log {}: use {}", name, what, fmt::join(names, ", "));
+  return fail(ErrorCode::BadUsage, "'{}' is not a log {}: use {}", name, what, fmt::join(names, ", "));
 }
 
 }  // namespace

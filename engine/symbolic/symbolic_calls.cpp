@@ -296,7 +296,7 @@ Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arg
   if (canonical == "Rational" && arguments.size() == 2) return mul({arguments[0], pow(arguments[1], integer(-1))});
   if (canonical == "RoundToInt" && arguments.size() == 2) return call("RoundDecimal", std::move(arguments));
   const SymbolicFunction* function = findSymbolicFunction(canonical);
-  if (function == nullptr) return fail(ErrorCode::BadInput, "'{}' is no function of symbolic sizes", name);
+  if (function == nullptr) return fail(ErrorCode::BadInput, "'{}' is not a function of symbolic sizes", name);
   if (arguments.size() < function->minimum || arguments.size() > function->maximum)
     return fail(ErrorCode::BadInput, "{} does not take {} arguments", canonical, arguments.size());
   if (auto value = folded(*function, arguments)) return *value;

@@ -140,7 +140,7 @@ Result<SymbolicNumber> Symbolic::evaluate(const SymbolBindings& values) const {
 Result<std::int64_t> Symbolic::evaluateInteger(const SymbolBindings& values) const {
   KERF_TRY(const SymbolicNumber number, evaluate(values));
   if (const auto* integer = std::get_if<std::int64_t>(&number)) return *integer;
-  return fail(ErrorCode::BadInput, "'{}' is no integer", text().substr(0, 200));
+  return fail(ErrorCode::BadInput, "'{}' is not an integer", text().substr(0, 200));
 }
 
 Result<bool> Symbolic::evaluateBool(const SymbolBindings& values) const {

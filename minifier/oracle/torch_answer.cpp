@@ -107,7 +107,7 @@ Result<TorchAnswer> parseTorchAnswer(std::string_view text) {
     for (std::size_t at = 0; (at = readable.find(": " + std::string(word), at)) != std::string::npos; at += 2)
       readable.replace(at + 2, word.size(), word == "NaN" ? "\"nan\"" : word[0] == '-' ? "-1e308" : "1e308");
   const json object = json::parse(readable, nullptr, false);
-  if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is no JSON object");
+  if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is not a JSON object");
   TorchAnswer answer;
   const std::string verdict = textAt(object, "verdict");
   for (const auto& [name, kind] : kinds)

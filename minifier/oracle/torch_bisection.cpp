@@ -26,7 +26,7 @@ TorchCulprit culpritOf(const json& object) {
 
 Result<TorchBisection> parseTorchBisection(std::string_view text) {
   const json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is no JSON object");
+  if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is not a JSON object");
   try {
     TorchBisection found;
     const std::string verdict = object.value("verdict", std::string());

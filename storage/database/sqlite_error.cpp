@@ -50,7 +50,7 @@ Cause causeOf(int sqliteCode) {
     case SQLITE_BUSY:
       return {"; another process has kept the store busy for too long"};
     case SQLITE_NOTADB:
-      return {"; this is no Kerf store", Advice::ChooseStore};
+      return {"; this is not a Kerf store", Advice::ChooseStore};
     case SQLITE_CORRUPT:
       return {damaged, Advice::MoveStore};
     case SQLITE_CANTOPEN:

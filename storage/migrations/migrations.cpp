@@ -101,13 +101,13 @@ Result<void> checkStoreHeader(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   if (!std::filesystem::is_regular_file(path, error))
-    return fail(ErrorCode::BadInput, "the store {} is no regular file", path.string());
+    return fail(ErrorCode::BadInput, "the store {} is not a regular file", path.string());
   const auto header = headerUnlessOpen(path);
   if (!header && ::access(path.c_str(), R_OK) != 0)
     return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
   if (!header || header->count == 0) return {};
   if (header->count < 100 || std::memcmp(header->bytes.data(), "SQLite format 3", 16) != 0)
-    return fail(ErrorCode::BadInput, Hint{Advice::ChooseStore}, "{} is no Kerf store", path.string());
+    return fail(ErrorCode::BadInput, Hint{Advice::ChooseStore}, "{} is not a Kerf store", path.string());
   const std::uint32_t version = bigEndian(header->bytes.data() + 60);
   const std::uint32_t application = bigEndian(header->bytes.data() + 68);
   // An untouched header: a store whose creation was interrupted or sits in the write-ahead log. migrate() decides.

@@ -32,7 +32,7 @@ Result<fs::path> relativeName(const std::string& name) {
   const bool inside = !path.empty() && path.is_relative() && *path.begin() != ".." && *path.begin() != "." &&
                       path.has_filename() && name.find('\0') == std::string::npos;
   if (inside && name.size() <= 4096) return path;
-  return fail(ErrorCode::BadInput, "the store names a file \"{}\", which is no path inside a capture", name);
+  return fail(ErrorCode::BadInput, "the store names a file \"{}\", which is not a path inside a capture", name);
 }
 
 Result<FileState> stateOf(const fs::path& path) {

@@ -15,7 +15,7 @@ namespace {
 Result<void> checkFileName(const std::string& name) {
   const bool plain = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
   if (plain && !name.empty() && name.size() <= 128) return {};
-  return fail(ErrorCode::BadInput, "the store names a storage \"{}\", which is no content-store name", name);
+  return fail(ErrorCode::BadInput, "the store names a storage \"{}\", which is not a content-store name", name);
 }
 
 struct NamedBlob {

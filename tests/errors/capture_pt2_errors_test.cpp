@@ -120,12 +120,12 @@ TEST(Pt2Errors, ReadsPicklesOfTensorsOnly) {
       {"\x80\x02t."s, "never opened"},
       {"\x80\x02R."s, "more values than it has"},
       {"\x80\x02h\x05."s, "never kept"},
-      {"\x80\x02)a."s, "no container"},
+      {"\x80\x02)a."s, "not a container"},
       {"\x80\x02X\xff\xff\xff\xffx."s, "cut off"},
       {"\x80\x02\x8a\x09\1\1\1\1\1\1\1\1\1."s, "64 bits"},
       {"\x80\x09."s, "protocol 9"},
       {"\x80\x02"s + "ctorch._utils\n_rebuild_tensor_v2\n)R."s, "too few"},
-      {"\x80\x02"s + "ctorch\nFloatStorage\n)R."s, "no tensor"},
+      {"\x80\x02"s + "ctorch\nFloatStorage\n)R."s, "not a tensor"},
       {"\x80\x02)Q."s, "too few"},
       {"\x80\x02"s + "ctorch\ndevice\n" + longText + "\x85R.", "no device"},
       {"\x80\x02(X\7\0\0\0storage"s + "ctorch\nFloatStorage\n" + longText + "X\3\0\0\0cpuK\1tQ."s, "no proper name"}};
@@ -219,13 +219,13 @@ TEST(Pt2Errors, NamesWhatIsMissingOrOdd) {
                 "no module");
   expectRefused(imported(archive(membersWith(program("{}") + "x"))), "more text", "trailing text");
   expectRefused(imported(archive(membersWith(program("[]")))), "'{' expected", "a list");
-  expectRefused(imported(archive(membersWith(program(R"({"x": {"dtype": 99}})")))), "99 is no dtype", "dtype");
+  expectRefused(imported(archive(membersWith(program(R"({"x": {"dtype": 99}})")))), "99 is not a dtype", "dtype");
   expectRefused(
       imported(archive(membersWith(program(R"({"x": {"sizes": [{"as_int": -1}], "strides": [{"as_int": 1}]}})")))),
       "the size -1", "size");
   expectRefused(imported(archive(
                     membersWith(program(R"({"x": {"sizes": [{"as_expr": {"expr_str": "s0 +"}}], "strides": []}})")))),
-                "no symbolic expression", "symbol");
+                "not a symbolic expression", "symbol");
   expectRefused(imported(archive(membersWith(program("{\"x\": {\"device\": {\"type\": \"cpu\\u0000\"}}}")))),
                 "type of a device", "device");
 }

@@ -71,7 +71,7 @@ TEST(TorchTraceErrors, SurvivesNulBytesAndInvalidUtf8) {
   EXPECT_EQ(capture->details->records[0].name,
             "bad\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" + std::string(1, '\0'));
   EXPECT_EQ(capture->details->records[0].text(), payload);
-  EXPECT_NE(joinedNotes(*capture).find("1 lines that are no trace records were skipped, the first is line 4"),
+  EXPECT_NE(joinedNotes(*capture).find("1 lines that are not trace records were skipped, the first is line 4"),
             std::string::npos);
 }
 

@@ -96,7 +96,7 @@ TEST_F(CliErrorTest, RunningAnUnknownOpNamesTheNode) {
 
 TEST_F(CliErrorTest, StoresThatAreNoneAreRefused) {
   const auto text = write("text.db", std::string(3000, 'x'));
-  expectError({"ls", "--store", text.string()}, 2, "no Kerf store");
+  expectError({"ls", "--store", text.string()}, 2, "not a Kerf store");
   EXPECT_EQ(textOf(text), std::string(3000, 'x'));
   expectError({"ls", "--store", "/proc/nowhere/kerf.db"}, 3, "/proc/nowhere");
 }

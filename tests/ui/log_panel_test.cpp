@@ -97,7 +97,7 @@ TEST(StudioLog, TheWindowLogsWhatItOpens) {
 
 TEST(StudioLog, AWrongEnvironmentIsSaid) {
   qputenv("KERF_LOG", "loud");
-  EXPECT_TRUE(startLog().contains("'loud' is no log level"));
+  EXPECT_TRUE(startLog().contains("'loud' is not a log level"));
   qunsetenv("KERF_LOG");
 }
 

@@ -96,7 +96,7 @@ TEST(MinifySettings, SaysWhatTheGraphIsRunOn) {
   EXPECT_EQ(settingsText(request).toStdString(), "Kerf's engine, inputs: ones, seed 7");
   auto& symbols = part<QLineEdit>(dialog, "symbolSizes");
   symbols.setText("s0=16, s1");
-  EXPECT_THAT(dialog.problem().toStdString(), HasSubstr("\"s1\" is no size"));
+  EXPECT_THAT(dialog.problem().toStdString(), HasSubstr("\"s1\" is not a size"));
   symbols.setText("s0=16, s1=4");
   EXPECT_EQ(dialog.problem().toStdString(), "");
   part<QLineEdit>(dialog, "seed").setText("-1");

@@ -137,7 +137,8 @@ TEST(ReproDocument, ACutReproIsAGraphWithoutItsInputs) {
   const Capture capture = opened(text.substr(0, text.find("def load_args")));
   ASSERT_EQ(capture.graphs.size(), 1u);
   EXPECT_TRUE(capture.graphs[0].inputs.empty());
-  EXPECT_TRUE(says(capture, "this is no whole repro, its inputs are made up: the file has no load_args: truncated?"));
+  EXPECT_TRUE(
+      says(capture, "this is not a whole repro, its inputs are made up: the file has no load_args: truncated?"));
   const auto user = importReproText("import torch\nclass Repro(torch.nn.Module):\n    def forward(self, x):\n"
                                     "        if x.sum() > 0:\n            return x\n        return x + 1\n",
                                     "user.py", {});

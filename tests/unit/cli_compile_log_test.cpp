@@ -90,7 +90,7 @@ TEST_F(CompileLogTest, OtherCapturesHaveNoTables) {
   const auto repro = smallRepro(test::reluForward).string();
   const auto refused = run({"show", repro, "--format", "recompiles"});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("is no trace"));
+  EXPECT_THAT(refused.errors, HasSubstr("is not a trace"));
   EXPECT_EQ(run({"report", repro, "-o", (folder / "report").string()}).status, 2);
   EXPECT_FALSE(fs::exists(folder / "report"));
 }

@@ -158,7 +158,8 @@ TEST_F(CliTest, ChecksOfPassesNameTheFirstThatChangesValues) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("1 passes changed the graph, none its values"));
   EXPECT_EQ(runJson({"run", file, "--config", "numeric_check.post_grad=true"})["check"]["checked"], 1);
-  EXPECT_THAT(run({"run", file, "--config", "numeric_check.late=true"}).errors, HasSubstr("no setting of numeric_check"));
+  EXPECT_THAT(run({"run", file, "--config", "numeric_check.late=true"}).errors,
+              HasSubstr("not a setting of numeric_check"));
   EXPECT_EQ(run({"run", file, "--config", "numeric_check.precision=often"}).status, 2);
 }
 

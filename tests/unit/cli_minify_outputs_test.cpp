@@ -41,7 +41,7 @@ TEST_F(CliMinifyOutputsTest, WritesAnIssueBesideTheRepro) {
 
   const auto refused = run({"export", sample, "-o", out("no.md")});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("no minified failure"));
+  EXPECT_THAT(refused.errors, HasSubstr("not a minified failure"));
   EXPECT_FALSE(fs::exists(folder / "no.md"));
 }
 

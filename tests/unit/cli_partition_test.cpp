@@ -61,7 +61,7 @@ TEST_F(PartitionCommandTest, PoliciesOfNodesAreKept) {
   EXPECT_THAT(kept["recomputed"], ::testing::Contains("relu"));
   const auto wrong = run({"partition", joint, "--policy", "erf=sometimes"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_THAT(wrong.errors, HasSubstr("is no NODE=POLICY"));
+  EXPECT_THAT(wrong.errors, HasSubstr("is not a NODE=POLICY"));
   EXPECT_THAT(run({"partition", joint, "--policy", "nobody=must_save"}).errors, HasSubstr("no node nobody"));
 }
 
@@ -121,7 +121,7 @@ TEST_F(PartitionCommandTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(run({"partition", joint, "--pareto", "--method", "default"}).status, 2);
   const auto forward = run({"partition", (mlp / "train_forward.txt").string()});
   EXPECT_EQ(forward.status, 2);
-  EXPECT_THAT(forward.errors, HasSubstr("is no joint graph"));
+  EXPECT_THAT(forward.errors, HasSubstr("is not a joint graph"));
   const auto many = run({"partition", joint, "--static-inputs", "8"});
   EXPECT_THAT(many.errors, HasSubstr("the joint graph has 7 primals"));
   const auto bare = run({"partition", (mlp / "train_joint.graph.txt").string()});

@@ -343,7 +343,7 @@ TEST(ParseGraphText, ExplainsWhatIsWrong) {
       {"", "no graph"},
       {"grph():\n", "expected 'graph():'"},
       {head + "    garbage\n", "expected a node"},
-      {head + "    %y : [num_users=1] = call_nothing[target=a](args = (), kwargs = {})\n", "no opcode"},
+      {head + "    %y : [num_users=1] = call_nothing[target=a](args = (), kwargs = {})\n", "not an opcode"},
       {head + "    %y : [num_users=1] = call_function[target=a](args = (%z,), kwargs = {})\n", "'z' is not defined"},
       {head + "    %y : [num_users=1] = call_function[target=a](args = (%y,), kwargs = {})\n", "before it is defined"},
       {head + "    %y : [num_users=1] = call_function[target=a](args = (%x,, kwargs = {})\n", "expected"},

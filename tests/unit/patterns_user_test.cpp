@@ -151,7 +151,7 @@ TEST(UserPatterns, SayWhatIsWrongWithAFile) {
               HasSubstr("line 4"));
   const std::string given = "def forward(self, x):\n    relu = torch.ops.aten.relu.default(x)\n    return (relu, x)\n";
   EXPECT_EQ(error("pattern p\nsearch\n" + given + "replace\n" + given),
-            "line 1: pattern p returns something that is no call");
+            "line 1: pattern p returns something that is not a call");
   std::string deep = "def forward(self, x):\n    v0 = torch.ops.aten.relu.default(x)\n";
   for (int i = 1; i < 1200; ++i)
     deep += fmt::format("    v{} = torch.ops.aten.relu.default(v{})\n", i, i - 1);

@@ -53,10 +53,10 @@ TEST(LogLevels, LaterPartsWin) {
 
 TEST(LogLevels, UnknownNamesAreSaid) {
   EXPECT_EQ(LogLevels::parse("loud", LogLevels()).error().message,
-            "'loud' is no log level: use trace, debug, info, warning, error, off");
+            "'loud' is not a log level: use trace, debug, info, warning, error, off");
   const auto category = LogLevels::parse("debug,disk=info", LogLevels());
   EXPECT_EQ(category.error().code, ErrorCode::BadUsage);
-  EXPECT_THAT(category.error().message, HasSubstr("'disk' is no log category: use import, passes"));
+  EXPECT_THAT(category.error().message, HasSubstr("'disk' is not a log category: use import, passes"));
 }
 
 TEST_F(LogTest, OnlyWhatIsWantedArrives) {

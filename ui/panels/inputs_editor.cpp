@@ -117,7 +117,7 @@ QString InputsEditor::problem() const {
   if (!isNumber) return tr("The seed is a whole number that is not negative.");
   static const QRegularExpression size("^[A-Za-z_]\\w*=-?\\d+$");
   for (const auto& part : sizes())
-    if (!size.match(part).hasMatch()) return tr("\"%1\" is no size: write s0=8").arg(part);
+    if (!size.match(part).hasMatch()) return tr("\"%1\" is not a size: write s0=8").arg(part);
   return {};
 }
 

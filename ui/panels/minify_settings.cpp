@@ -251,7 +251,7 @@ QString MinifySettings::problem() const {
   if (m_failsIf->currentText().trimmed() == "expr:") return tr("Write a Python expression behind expr:");
   if (const auto said = m_inputs->problem(); !said.isEmpty()) return said;
   const QRegularExpression match(m_match->text());
-  if (!match.isValid()) return tr("That is no regular expression: %1").arg(match.errorString());
+  if (!match.isValid()) return tr("That is not a regular expression: %1").arg(match.errorString());
   return {};
 }
 

@@ -65,7 +65,7 @@ constexpr Setting settings[] = {
     {"repro_forward_only", "TORCHDYNAMO_REPRO_FORWARD_ONLY", "torch._dynamo.config.repro_forward_only",
      "outputs are compared without a loss and its gradients"},
     {"repro_ignore_non_fp", "TORCHDYNAMO_REPRO_IGNORE_NON_FP", "torch._dynamo.config.repro_ignore_non_fp",
-     "results that are no floating-point tensors are not compared"},
+     "results that are not floating-point tensors are not compared"},
     {"repro_tolerance", "", "torch._dynamo.config.repro_tolerance", "the tolerance of same()"}};
 
 /// As PyTorch reads it: the config line is run after the environment was looked at.

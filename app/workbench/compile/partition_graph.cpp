@@ -23,7 +23,7 @@ Result<RecomputePolicies> policiesOf(const std::vector<std::string>& texts) {
     const auto policy = equals == text.npos ? std::nullopt : policyFromName(text.substr(equals + 1));
     if (!policy || equals == 0)
       return fail(ErrorCode::BadUsage,
-                  "\"{}\" is no NODE=POLICY; policies are must_save, prefer_save, must_recompute, prefer_recompute",
+                  "\"{}\" is not a NODE=POLICY; policies are must_save, prefer_save, must_recompute, prefer_recompute",
                   text);
     policies.insert_or_assign(text.substr(0, equals), *policy);
   }
@@ -107,10 +107,11 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   KERF_TRY(PartitionOptions options, optionsOf(request));
   KERF_TRY(GraphSource found, resolveGraph(bench, request.graph, job));
   if (!isJoint(found.graph().module.graph))
-    return fail(ErrorCode::BadInput,
-                "{} is no joint graph: none of its inputs is named tangents_…; with @stage:joint behind it, a forward "
-                "graph becomes one",
-                request.graph.text);
+    return fail(
+        ErrorCode::BadInput,
+        "{} is not a joint graph: none of its inputs is named tangents_…; with @stage:joint behind it, a forward "
+        "graph becomes one",
+        request.graph.text);
   KERF_TRY(const ShapedGraph source, shaped(std::move(found)));
   KERF_TRY(StaticInputs fixed, staticInputs(source, request.staticInputs));
   if (!fixed.names)

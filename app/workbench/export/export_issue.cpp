@@ -7,8 +7,8 @@ namespace kerf::workbench {
 
 Result<std::filesystem::path> exportIssue(const GraphSource& source, const ExportTarget& target, const Job&) {
   if (!target.issue)
-    return fail(ErrorCode::BadUsage, "{} is no minified failure; an issue is about a reduction (m3) or its repro (p4)",
-                source.text);
+    return fail(ErrorCode::BadUsage,
+                "{} is not a minified failure; an issue is about a reduction (m3) or its repro (p4)", source.text);
   ExportOptions options;
   if (!target.issue->fault.empty()) options.accuracy = "False";  // PyTorch has no such fault
   KERF_TRY(const auto repro, exportText(source.capture, source.index, options));

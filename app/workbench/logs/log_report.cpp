@@ -129,7 +129,7 @@ class ReportWriter {
 Result<LogReport> perform(Workbench& bench, const LogReportRequest& request, const Job& job) {
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
   if (!isTrace(source->capture))
-    return fail(ErrorCode::BadUsage, "{} is no trace: a report needs a TORCH_TRACE log, or a folder of them",
+    return fail(ErrorCode::BadUsage, "{} is not a trace: a report needs a TORCH_TRACE log, or a folder of them",
                 request.capture);
   KERF_TRY(const CompileLog log, compileLogOf(*source, job));
   const CaptureDetails& details = *source->capture.details;

@@ -116,7 +116,7 @@ Result<StoredNeighbour> storedNeighbour(Workbench& bench, const GraphSource& sou
   KERF_TRY(const auto reduction, reductionOf(*store, source.text));
   if (!reduction)
     return fail(ErrorCode::NotFound,
-                "{} is no minified graph: one edit away are those of a reduction (m3) or its repro "
+                "{} is not a minified graph: one edit away are those of a reduction (m3) or its repro "
                 "(p4)",
                 source.text);
   KERF_TRY(const auto row, store->reduction(*reduction));

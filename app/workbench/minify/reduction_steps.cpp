@@ -7,7 +7,7 @@ namespace kerf::workbench {
 
 Result<std::vector<StepDoc>> perform(Workbench& bench, const StepsRequest& request, const Job&) {
   const auto id = parseStoreId(request.reduction);
-  if (!id || id->kind != 'm') return fail(ErrorCode::BadUsage, "{} is no reduction, as m2 is", request.reduction);
+  if (!id || id->kind != 'm') return fail(ErrorCode::BadUsage, "{} is not a reduction, as m2 is", request.reduction);
   KERF_TRY(auto* store, bench.store());
   KERF_CHECK(store->reduction(id->number));
   KERF_TRY(const auto rows, store->steps(id->number));

@@ -160,8 +160,8 @@ Result<Carried> perform(Workbench& bench, const StoreExportRequest& request, con
   std::vector<std::int64_t> captures;
   for (const auto& item : items) {
     if (item.kind != 'c')
-      return fail(ErrorCode::BadUsage, "{} is no capture; whole captures are exported, with all that was made of them",
-                  item.text());
+      return fail(ErrorCode::BadUsage,
+                  "{} is not a capture; whole captures are exported, with all that was made of them", item.text());
     captures.push_back(item.number);
   }
   KERF_TRY(auto transfer, exportStore(*store, request.file, captures, progressOf(job, "writing " + request.file)));

@@ -181,7 +181,7 @@ class AuditLexer {
     while (isNameChar(peek(length))) ++length;
     const std::string_view text = m_text.substr(m_at, length);
     if (!isKeyword(text) && !isPythonIdentifier(text))
-      return auditError(m_line, fmt::format("the word '{}', which is no name", text.substr(0, 40)));
+      return auditError(m_line, fmt::format("the word '{}', which is not a name", text.substr(0, 40)));
     add(AuditKind::Name, length);
     return {};
   }

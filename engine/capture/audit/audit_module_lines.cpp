@@ -107,7 +107,8 @@ Result<void> AuditModuleLines::config() {
     const bool isMark =
         token.kind == AuditKind::Operator && std::string_view("()[]{},:-+").find(token.text) != std::string_view::npos;
     const bool isValue = token.kind == AuditKind::Number || plainString(token);
-    if (!isWord && !isMark && !isValue) return auditError(line, fmt::format("a value of {} that is no literal", path));
+    if (!isWord && !isMark && !isValue)
+      return auditError(line, fmt::format("a value of {} that is not a literal", path));
     literal += token.text;
   }
   if (!isAllowedConfig(path, literal)) return auditError(line, fmt::format("an assignment to {}", path));

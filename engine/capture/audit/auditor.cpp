@@ -103,7 +103,7 @@ class Auditor {
 
   Result<void> moduleBase() {
     for (const std::string_view word : {"(", "torch", ".", "nn", ".", "Module", ")"})
-      if (m_in.take().text != word) return auditError(m_in.peek().line, "a class that is no torch.nn.Module");
+      if (m_in.take().text != word) return auditError(m_in.peek().line, "a class that is not a torch.nn.Module");
     return {};
   }
 

@@ -50,7 +50,7 @@ Result<void> addScalar(const PythonExpression& expression, Elements& elements) {
   else if (const auto* complex = value.as<ComplexNumber>())
     add(3, *complex, 0);
   else
-    return failAtLine(expression.line, fmt::format("{} is no tensor element", describePython(expression)));
+    return failAtLine(expression.line, fmt::format("{} is not a tensor element", describePython(expression)));
   return {};
 }
 
@@ -64,7 +64,7 @@ Result<double> floatOf(const PythonExpression& text) {
   double value = 0;  // from_chars knows "nan" and "inf" too
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (problem == std::errc() && end == digits.data() + digits.size() && !digits.ends_with(')')) return value;
-  return failAtLine(text.line, fmt::format("float({}) is no tensor element", describePython(text)));
+  return failAtLine(text.line, fmt::format("float({}) is not a tensor element", describePython(text)));
 }
 
 /// float('nan'), float('inf'), complex(re, im): what tensorLiteral writes where Python has no literal.
@@ -84,7 +84,7 @@ Result<bool> addCall(const PythonExpression& call, Elements& elements) {
     KERF_TRY(const bool special, addCall(call.positional(i), parts));
     if (!special) KERF_CHECK(addScalar(call.positional(i), parts));
   }
-  if (parts.rank == 3) return failAtLine(call.line, "complex() of complex numbers is no tensor element");
+  if (parts.rank == 3) return failAtLine(call.line, "complex() of complex numbers is not a tensor element");
   elements.values.push_back({parts.values[0].real, parts.values[1].real});
   elements.integers.push_back(0);
   elements.rank = 3;
@@ -158,7 +158,8 @@ class TensorReader {
 
  private:
   static std::unexpected<Error> unknown(const PythonExpression& expression) {
-    return failAtLine(expression.line, fmt::format("{} is no tensor that is known here", describePython(expression)));
+    return failAtLine(expression.line,
+                      fmt::format("{} is not a tensor that is known here", describePython(expression)));
   }
 
   /// `X.to("cuda")`, `X.cuda()`, `X.requires_grad_()`, `X.half()`…: only the device matters.

@@ -216,7 +216,7 @@ class DebugDirectory {
     KERF_TRY(const ImportSource* source, open(path, "provenance", CaptureRecord::Form::Json));
     if (source == nullptr) return {};
     if (!trace::addNodeMappings(source->text, originOf(path, "provenance"), graph + " ", *m_details, m_room))
-      note(Error{ErrorCode::BadInput, "this is no provenance map, or only part of one", path.string(), 1, {}, {}});
+      note(Error{ErrorCode::BadInput, "this is not a provenance map, or only part of one", path.string(), 1, {}, {}});
     return {};
   }
 

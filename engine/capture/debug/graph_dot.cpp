@@ -132,7 +132,7 @@ class DotCapture {
     if (!op) return error(node.line, fmt::format("the node '{}' has no op_code: FxGraphDrawer's labels do", node.name));
     std::string name = fields["name"].substr(fields["name"].starts_with('%') ? 1 : 0);
     if (name.empty()) name = node.name;
-    if (!isPythonIdentifier(name)) return error(node.line, fmt::format("'{}' is no legal name", name.substr(0, 40)));
+    if (!isPythonIdentifier(name)) return error(node.line, fmt::format("'{}' is not a legal name", name.substr(0, 40)));
     name = freeName(std::move(name));
     ArgumentList nodes;
     for (const std::size_t input : m_inputs[index]) {

@@ -54,7 +54,7 @@ template <class T>
 Result<Argument> readEnum(JsonCursor& json, std::optional<T> (*valueOf)(std::int64_t), std::string_view what) {
   KERF_TRY(const std::int64_t number, json.integer());
   const auto value = valueOf(number);
-  if (!value) return json.failHere(fmt::format("{} is no {} of the schema", number, what));
+  if (!value) return json.failHere(fmt::format("{} is not a {} of the schema", number, what));
   return Argument(*value);
 }
 
@@ -136,7 +136,7 @@ Result<SymExpr> readExpression(JsonCursor& json) {
     if (key == "expr_str") {
       KERF_TRY(const std::string text, json.string());
       const auto expression = Symbolic::parse(text);  // srepr since schema 8.8 (2.8), str() before
-      if (!expression) return json.failHere(fmt::format("'{}' is no symbolic expression", text));
+      if (!expression) return json.failHere(fmt::format("'{}' is not a symbolic expression", text));
       symbol.text = expression->text();
     } else if (key == "hint") {
       KERF_TRY(symbol.hint, readHint(json));
@@ -231,7 +231,7 @@ Result<Device> readDevice(JsonCursor& json) {
 Result<DType> readDtype(JsonCursor& json) {
   KERF_TRY(const std::int64_t number, json.integer());
   if (const auto dtype = dtypeOf(number)) return *dtype;
-  return json.failHere(fmt::format("{} is no dtype of the schema", number));
+  return json.failHere(fmt::format("{} is not a dtype of the schema", number));
 }
 
 Result<TensorMeta> readTensorMeta(JsonCursor& json, std::int64_t* layout) {

@@ -90,7 +90,7 @@ class GraphWriter : public ArgumentNames {
   Result<std::string> nestedGraph(const Node& node) const {
     const Submodule* submodule = m_module.submodule(node.target());
     if (submodule == nullptr || !submodule->graph)
-      return failAt(node, "an attribute that is no nested graph has no place in an exported program");
+      return failAt(node, "an attribute that is not a nested graph has no place in an exported program");
     auto nested = GraphWriter(*submodule->graph, m_program, m_scope + node.target() + "/").write({});
     if (!nested) return fail(std::move(nested.error().while_(fmt::format("in the nested graph '{}'", node.target()))));
     return fmt::format("{{\"name\": {}, \"graph\": {}}}", quotedJson(node.target()), nested->json);

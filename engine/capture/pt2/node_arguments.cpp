@@ -29,7 +29,7 @@ Result<Argument> NodeReader::readKey(const std::string& key) {
     return readItems([this] { return readSymbolArgument(); });
   if (key == "as_graph") return readGraphArgument();
   if (key == "as_string_to_argument") return readDict();
-  return m_json.failHere(fmt::format("'{}' is no kind of argument that schema {} knows", key, schemaMajor));
+  return m_json.failHere(fmt::format("'{}' is not a kind of argument that schema {} knows", key, schemaMajor));
 }
 
 Result<Argument> NodeReader::readNamed() {

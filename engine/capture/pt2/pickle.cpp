@@ -178,7 +178,7 @@ Result<Index> Machine::pop() {
 
 Result<PickleValue*> Machine::top(Kind kind) {
   if (m_stack.empty() || m_pickle.values[m_stack.back()].kind != kind)
-    return fail(ErrorCode::BadInput, "the pickle adds to something that is no container");
+    return fail(ErrorCode::BadInput, "the pickle adds to something that is not a container");
   return &m_pickle.values[m_stack.back()];
 }
 

@@ -136,7 +136,7 @@ bool isKnownPickleName(std::string_view name) {
 Result<PickleValue> rebuildValue(Pickle& pickle, std::string_view name, std::uint32_t argsIndex) {
   const PickleValue& args = pickle.values[argsIndex];
   const auto found = std::ranges::find(calls, name, &CallRow::name);
-  if (found == calls.end()) return fail(ErrorCode::BadInput, "the pickle calls '{}', which is no tensor", name);
+  if (found == calls.end()) return fail(ErrorCode::BadInput, "the pickle calls '{}', which is not a tensor", name);
   if (args.kind != Kind::Tuple) return fail(ErrorCode::BadInput, "the pickle calls '{}' without a tuple", name);
   if (args.items.size() > maxArguments)
     return fail(ErrorCode::BadInput, "the pickle calls '{}' with {} values", name, args.items.size());

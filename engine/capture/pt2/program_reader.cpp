@@ -41,7 +41,7 @@ Result<std::string> readConstant(JsonCursor& json) {
   std::string text = "None";
   KERF_CHECK(json.forEachMember([&](const std::string& key) -> Result<void> {
     KERF_TRY(const auto value, readPlainArgument(json, key));
-    if (!value) return json.failHere(fmt::format("'{}' is no constant", key));
+    if (!value) return json.failHere(fmt::format("'{}' is not a constant", key));
     text = printArgument(Graph(), *value, ArgumentStyle::Python);
     return {};
   }));

@@ -143,7 +143,7 @@ Result<Samples> readSamples(const Pt2Archive& archive, const ZipMember& member, 
     return samples;
   }
   if (root.kind != Kind::Tuple || root.items.size() != 2)
-    return fail(ErrorCode::BadInput, "the sample inputs are no pair of arguments and keywords");
+    return fail(ErrorCode::BadInput, "the sample inputs are not a pair of arguments and keywords");
   Flattener flattener(pickle);
   KERF_CHECK(flattener.add(root.items[0]));
   const PickleValue& keywords = pickle.values[root.items[1]];

@@ -23,7 +23,7 @@ Result<TorchFile> readTorchFile(std::span<const std::byte> bytes) {
   for (const ZipMember& member : file.directory.members())
     if (member.name.ends_with("/data.pkl") && member.name.find('/') + sizeof("data.pkl") == member.name.size())
       data = &member;
-  if (data == nullptr) return fail(ErrorCode::BadInput, "this is no file of torch.save: it has no data.pkl");
+  if (data == nullptr) return fail(ErrorCode::BadInput, "this is not a file of torch.save: it has no data.pkl");
   file.root = data->name.substr(0, data->name.find('/') + 1);
   if (const ZipMember* order = file.directory.find(file.root + "byteorder")) {
     KERF_TRY(const std::string text, file.directory.read(*order, 64));

@@ -114,10 +114,10 @@ class Document {
     auto read = importRepro(text, m_path, m_limits);
     if (!read) read = readCut(text, std::move(read).error());
     if (!read) {
-      m_capture.notes.push_back(fmt::format("line {}: this is no whole repro, its inputs are made up: {}",
-                                            std::max<std::size_t>(std::size_t(std::max(read.error().line, 0)),
-                                                                  m_lines[part.first].number + 1),
-                                            read.error().message));
+      m_capture.notes.push_back(fmt::format(
+          "line {}: this is not a whole repro, its inputs are made up: {}",
+          std::max<std::size_t>(std::size_t(std::max(read.error().line, 0)), m_lines[part.first].number + 1),
+          read.error().message));
       return;
     }
     std::fill(m_used.begin() + std::ptrdiff_t(part.first), m_used.begin() + std::ptrdiff_t(part.last), true);

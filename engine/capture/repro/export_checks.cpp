@@ -69,7 +69,7 @@ class CallChecker {
     if (isKnown || isExtra(target)) return isFunction ? function(node) : Result<void>();
     return refuseUnlessAllowed(
         node, target,
-        fmt::format("calls '{}', which may not be exported: it is no {} that is known only to compute", target,
+        fmt::format("calls '{}', which may not be exported: it is not a {} that is known only to compute", target,
                     isFunction ? "function" : "method"));
   }
 
@@ -105,7 +105,7 @@ class CallChecker {
     bool isAllowed = rule->position >= node.args().size() || isSubgraph(m_graph, node.args()[rule->position]);
     for (const auto& [key, value] : node.kwargs())  // others than identifiers are written as **{…}, which hides them
       isAllowed = isAllowed && isPythonIdentifier(key) && (!rule->isCalledBy(key) || isSubgraph(m_graph, value));
-    return isAllowed ? Result<void>() : refuse(node, fmt::format("has '{}' call what is no graph", target));
+    return isAllowed ? Result<void>() : refuse(node, fmt::format("has '{}' call what is not a graph", target));
   }
 
   Result<void> getattr(const Node& node) const {
@@ -128,7 +128,7 @@ class CallChecker {
     }
     if (const auto* symbol = argument.as<SymExpr>()) {
       if (symbol->text.empty() || isSymbolText(symbol->text)) return {};
-      return refuse(node, fmt::format("has the size '{}', which is no expression over symbols", symbol->text));
+      return refuse(node, fmt::format("has the size '{}', which is not an expression over symbols", symbol->text));
     }
     if (const auto* path = argument.as<SubgraphRef>())
       return isOrdinaryPath(path->path) ? Result<void>() : refuse(node, fmt::format("mentions '{}'", path->path));

@@ -60,7 +60,7 @@ class InitParser {
     const std::string_view target = text.substr(5, equals - 5);
     const std::string path(trimmed(target.substr(0, target.find(':'))));  // `self.w: Tensor = …`
     if (!isDottedName(path))
-      return failAtLine(line, fmt::format("'self.{}' is no attribute that __init__ can set", path.substr(0, 60)));
+      return failAtLine(line, fmt::format("'self.{}' is not an attribute that __init__ can set", path.substr(0, 60)));
     return assign(path, trimmed(text.substr(equals + 1)), line);
   }
 

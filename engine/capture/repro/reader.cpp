@@ -47,7 +47,7 @@ class ReproReader {
   Result<GraphModule> readClass(const ClassSection& section) {
     if (!isPythonIdentifier(section.name))
       return failAtLine(int(section.all.first + 1),
-                        fmt::format("'{}' is no name for a class", section.name.substr(0, 60)));
+                        fmt::format("'{}' is not a name for a class", section.name.substr(0, 60)));
     // The class line goes directly above forward, whose lines keep their numbers.
     std::string text = fmt::format("class {}(torch.nn.Module):\n", section.name);
     text += m_source.slice(section.forward);

@@ -218,7 +218,7 @@ void TraceIndex::note(std::size_t log, const ScanReport& report) {
     note(log, fmt::format("{} payload lines from line {} on belong to no record and were skipped", report.orphanLines,
                           report.firstOrphan));
   if (report.noiseLines > 0)
-    note(log, fmt::format("{} lines that are no trace records were skipped, the first is line {}", report.noiseLines,
+    note(log, fmt::format("{} lines that are not trace records were skipped, the first is line {}", report.noiseLines,
                           report.firstNoise));
 }
 

@@ -75,7 +75,7 @@ class EquationReader {
         continue;
       }
       if (std::isalpha(static_cast<unsigned char>(term[i])) == 0)
-        return mismatch(m_args, "'{}' is no einsum equation", m_text);
+        return mismatch(m_args, "'{}' is not an einsum equation", m_text);
       labels.push_back(term[i]);
     }
     if (rank >= 0) {

@@ -79,7 +79,7 @@ Result<Value> pixelShuffleProgram(const BoundArguments& args, const OpRunner& ru
   KERF_TRY(const std::int64_t r, shuffleFactor(args, 3));
   const Planes p(args.tensor(0).symSizes());
   if (guardOrFalse(floorMod(p.channels, r * r) != 0))
-    return mismatch(args, "{} channels are no multiple of {}", p.channels, r * r);
+    return mismatch(args, "{} channels are not a multiple of {}", p.channels, r * r);
   const SymInt channels = floorDiv(p.channels, r * r);
   return shuffled(
       args.values[0],

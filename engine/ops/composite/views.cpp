@@ -143,7 +143,7 @@ Result<Value> contiguousProgram(const BoundArguments& args, const OpRunner& run)
   const KeywordValues format{{"memory_format", args.values[1]}};
   const auto* wanted = args.values[1].as<MemoryFormat>();
   if (wanted != nullptr && *wanted == MemoryFormat::Preserve)
-    return mismatch(args, "preserve_format is no format here");
+    return mismatch(args, "preserve_format is not a format here");
   if (wanted == nullptr || *wanted == MemoryFormat::Contiguous)
     return args.tensor(0).isContiguous() ? Result<Value>(args.values[0])
                                          : run.value("aten.clone.default"_op, {args.values[0]}, format);

@@ -60,7 +60,7 @@ Result<Argument> parseNumber(std::string_view text) {
   double number = 0;
   if (const auto [at, error] = std::from_chars(text.data(), end, number); error == std::errc() && at == end)
     return Argument(number);
-  return fail(ErrorCode::BadInput, "'{}' is no schema constant", text);
+  return fail(ErrorCode::BadInput, "'{}' is not a schema constant", text);
 }
 
 /// A default value. A ScalarType default is written as ATen's number for it; the schemas in use only have 4 (int64).
@@ -100,7 +100,7 @@ Result<SchemaArgument> parseArgument(std::string_view text, bool keywordOnly) {
   result.keywordOnly = keywordOnly;
   const auto halves = splitOutside(text, '=');
   const auto words = splitOutside(halves[0], ' ');
-  if (words.size() != 2 || halves.size() > 2) return fail(ErrorCode::BadInput, "'{}' is no schema argument", text);
+  if (words.size() != 2 || halves.size() > 2) return fail(ErrorCode::BadInput, "'{}' is not a schema argument", text);
   result.type = words[0];
   result.name = words[1];
   result.alias = takeAlias(result.type);
@@ -156,12 +156,12 @@ Result<OpSchema> parseSchema(std::string_view text) {
   const auto close = open == std::string_view::npos ? open : closingBracket(text, open);
   const auto arrow = close == std::string_view::npos ? close : text.find("->", close);
   if (arrow == std::string_view::npos)
-    return fail(ErrorCode::BadInput, "'{}' is no op schema: expected 'name(arguments) -> returns'", text);
+    return fail(ErrorCode::BadInput, "'{}' is not an op schema: expected 'name(arguments) -> returns'", text);
   const std::string_view fullName = trim(text.substr(0, open));
   const auto dot = fullName.find('.');
   schema.name = fullName.substr(0, dot);
   if (dot != std::string_view::npos) schema.overload = fullName.substr(dot + 1);
-  if (schema.name.empty()) return fail(ErrorCode::BadInput, "'{}' is no op schema: it has no name", text);
+  if (schema.name.empty()) return fail(ErrorCode::BadInput, "'{}' is not an op schema: it has no name", text);
   KERF_CHECK(parseArguments(text.substr(open + 1, close - open - 1), schema));
   parseReturns(text.substr(arrow + 2), schema);
   return schema;

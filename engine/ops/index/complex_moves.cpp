@@ -129,7 +129,7 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
 }
 
 Result<Value> noNumber(const BoundArguments& args) {
-  return fail(ErrorCode::UnsupportedOp, "{}: complex numbers are no values here", args.opName());
+  return fail(ErrorCode::UnsupportedOp, "{}: complex numbers cannot be values here", args.opName());
 }
 
 Result<Value> momentsShape(const BoundArguments& args) {

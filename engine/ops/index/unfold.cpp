@@ -114,7 +114,7 @@ Result<WindowGrid> imageGrid(const BoundArguments& args) {
   const SymInt rows = self.symSize(self.dim() - 2), columns = self.symSize(self.dim() - 1);
   KERF_TRY(const std::int64_t kernel, checkedNumel({grid.kernel[0], grid.kernel[1]}));
   if (!guardOrTrue(rows != 0) || !guardOrTrue(floorMod(rows, kernel) == 0))
-    return mismatch(args, "{} rows are no multiple of the kernel's {} elements", rows, kernel);
+    return mismatch(args, "{} rows are not a multiple of the kernel's {} elements", rows, kernel);
   const SymInt expected = grid.columns();
   if (!guardOrTrue(expected == columns)) return mismatch(args, "expects {} columns, got {}", expected, columns);
   grid.channels = floorDiv(rows, kernel);

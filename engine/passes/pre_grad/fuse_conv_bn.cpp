@@ -130,7 +130,7 @@ class Folding {
     Interpreter interpreter(m_module, referenceOps());
     for (const NodeId id : nodes) {
       KERF_TRY(const Value value, valueOf(interpreter, known, id));
-      if (!value.isTensor()) return fail(ErrorCode::Internal, "a folded parameter is no tensor");
+      if (!value.isTensor()) return fail(ErrorCode::Internal, "a folded parameter is not a tensor");
       std::string path = fmt::format("_folded_{}", m_module.graph.node(id).name());
       while (m_module.attribute(path)) path += "_";
       m_module.attributes.add(path, {value.tensor(), true, {}});
