@@ -10,8 +10,8 @@ if(TARGET kerf-studio)
   install(FILES packaging/desktop/kerf-studio.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
 endif()
 install(DIRECTORY resources/samples DESTINATION ${CMAKE_INSTALL_DATADIR}/kerf)
-install(DIRECTORY resources/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES README.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY resources/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}/resources)  # as in the sources, for the links
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME kerf)
