@@ -88,6 +88,21 @@ TEST(Links, OfTheIndexReachEveryPage) {
   }
 }
 
+/// How-to pages name files that their reader writes.
+bool isHowTo(const fs::path& page) { return page.filename().string().starts_with("how-to-"); }
+
+TEST(Links, NamedFilesAndFoldersAreThere) {
+  static const std::regex name(R"(`((app|ui|engine|minifier|storage|tests|packaging|resources)/[A-Za-z0-9_/.-]+)`)");
+  std::size_t checked = 0;
+  for (const fs::path& page : allPages()) {
+    if (isHowTo(page)) continue;
+    const std::string text = readText(page);
+    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at, ++checked)
+      EXPECT_TRUE(fs::exists(root / (*at)[1].str())) << page << " names " << (*at)[1];
+  }
+  EXPECT_GT(checked, 100u);
+}
+
 TEST(Links, AnchorsAreThoseOfHeadings) {
   EXPECT_EQ(anchorOf("## How exact"), "how-exact");
   EXPECT_EQ(anchorOf("### B.5 `Texts`, pasted"), "b5-texts-pasted");
