@@ -1,4 +1,4 @@
-#include "app/cli/accuracy_options.h"
+#include "app/cli/oracle_options.h"
 
 #include <fmt/format.h>
 

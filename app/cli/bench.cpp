@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "app/bench/cases.h"
-#include "app/cli/bench_tables.h"
 #include "app/cli/interrupts.h"
 #include "engine/support/recordings.h"
 

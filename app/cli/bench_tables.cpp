@@ -1,4 +1,4 @@
-#include "app/cli/bench_tables.h"
+#include "app/cli/bench.h"
 
 #include <algorithm>
 #include <cmath>

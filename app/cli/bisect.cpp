@@ -3,9 +3,9 @@
 
 #include <fmt/ranges.h>
 
-#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
+#include "app/cli/oracle_options.h"
 #include "app/cli/pass_check.h"
 #include "app/cli/text_table.h"
 

@@ -1,8 +1,8 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
-#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/options.h"
+#include "app/cli/oracle_options.h"
 #include "app/cli/pass_check.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/verify_report.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
+#include "app/cli/run_reports.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {

@@ -1,6 +1,5 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
 #include "app/cli/commands.h"
-#include "app/cli/minify_limits.h"
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"

@@ -1,4 +1,4 @@
-#include "app/cli/minify_limits.h"
+#include "app/cli/oracle_options.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,5 @@
 #include "app/cli/oracle_options.h"
 
-#include "app/cli/accuracy_options.h"
 #include "app/cli/options.h"
 
 namespace kerf::cli {

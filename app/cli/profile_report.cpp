@@ -1,4 +1,4 @@
-#include "app/cli/profile_report.h"
+#include "app/cli/run_reports.h"
 
 #include <algorithm>
 #include <limits>

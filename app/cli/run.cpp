@@ -3,11 +3,10 @@
 #include <map>
 
 #include "app/cli/commands.h"
-#include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/pass_check.h"
-#include "app/cli/profile_report.h"
 #include "app/cli/repro_dump.h"
+#include "app/cli/run_reports.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {

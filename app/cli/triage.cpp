@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
-#include "app/cli/minify_limits.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"
 

@@ -11,7 +11,6 @@
 #include "minifier/oracle/command_files.h"
 #include "minifier/oracle/exported_candidate.h"
 #include "minifier/oracle/judging_environment.h"
-#include "minifier/oracle/launcher_identity.h"
 #include "minifier/oracle/message_mask.h"
 #include "minifier/oracle/python_failure.h"
 

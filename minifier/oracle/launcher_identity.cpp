@@ -1,4 +1,4 @@
-#include "minifier/oracle/launcher_identity.h"
+#include "minifier/oracle/judging_environment.h"
 
 #include <algorithm>
 

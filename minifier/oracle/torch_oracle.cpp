@@ -9,7 +9,6 @@
 #include "engine/capture/repro/writer.h"
 #include "minifier/oracle/exported_candidate.h"
 #include "minifier/oracle/judging_environment.h"
-#include "minifier/oracle/launcher_identity.h"
 
 namespace kerf::inline minifier::inline oracle {
 

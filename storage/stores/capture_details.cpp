@@ -1,4 +1,4 @@
-#include "storage/stores/capture_details.h"
+#include "storage/stores/contents.h"
 
 namespace kerf::inline storage::inline stores {
 

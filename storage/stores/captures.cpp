@@ -1,7 +1,6 @@
 #include "storage/stores/store_tables.h"
 
 #include "storage/stores/blobs.h"
-#include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"

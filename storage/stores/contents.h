@@ -17,4 +17,14 @@ Result<void> healBlobs(Database& database, const NewGraph& graph, std::span<cons
 Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
                                                  const std::filesystem::path& directory);
 
+// What a capture holds beside its graphs, as rows: records and compile ids.
+
+/// Call inside a transaction.
+Result<void> addRecords(Database& database, std::int64_t captureId, const std::vector<RecordRow>& records);
+Result<void> addCompiles(Database& database, std::int64_t captureId, const std::vector<CompileRow>& compiles);
+
+Result<std::vector<RecordRow>> records(Database& database, std::int64_t captureId);
+Result<RecordRow> record(Database& database, std::int64_t captureId, int ordinal);
+Result<std::vector<CompileRow>> compiles(Database& database, std::int64_t captureId);
+
 }  // namespace kerf::inline storage::inline stores

@@ -1,4 +1,4 @@
-#include "storage/stores/dead_drafts.h"
+#include "storage/stores/process_owner.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,7 +7,6 @@
 #include "storage/database/log_check.h"
 #include "storage/migrations/migrations.h"
 #include "storage/migrations/upgrade.h"
-#include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/contents.h"
 #include "storage/stores/store_tables.h"

@@ -4,7 +4,6 @@
 #include <fmt/chrono.h>
 
 #include "storage/database/database.h"
-#include "storage/stores/dead_drafts.h"
 #include "storage/stores/deletions.h"
 #include "storage/stores/process_owner.h"
 #include "storage/stores/store_care.h"

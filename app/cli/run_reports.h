@@ -1,10 +1,21 @@
-// Tables of kernel times, for people and as JSON.
+// What `kerf run` prints of a graph: where its inputs come from, and what its kernels take.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "app/cli/context.h"
 #include "app/workbench/protocol/runs.h"
 
 namespace kerf::cli {
+
+// Where the inputs of a graph come from, as text and JSON.
+
+/// One line per input: name, value, source, why.
+std::string inputsText(const std::vector<InputRow>& rows);
+Json inputsJson(const std::vector<InputRow>& rows);
+
+// Tables of kernel times, for people and as JSON.
 
 /// {"ms", "copy_gb_s", "product_gflop_s", "roof_ms", "planned_bytes", "peak_bytes", "kernels": [{"kernel", "kind",
 /// "nodes", "ms", "bytes", "flops", "share"}]}
