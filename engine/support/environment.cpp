@@ -15,8 +15,8 @@ std::optional<std::int64_t> environmentNumber(const char* name, std::int64_t lea
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && stop == text.data() + text.size() && number >= least && number <= most) return number;
-  logAt(LogCategory::Run, LogLevel::Warning, "{}={} is not a number from {} to {}: it is as if it were not set", name,
-        text, least, most);
+  logAt(LogCategory::Run, LogLevel::Warning, "{}={} is not a number from {} to {}: Kerf ignores it", name, text, least,
+        most);
   return std::nullopt;
 }
 

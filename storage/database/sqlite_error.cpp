@@ -36,15 +36,16 @@ struct Cause {
   Advice advice = Advice::None;
 };
 
-constexpr std::string_view damaged = "; the store's file is damaged: bring back a copy, or move what is whole to another store";
+constexpr std::string_view damaged =
+    "; the store's file is damaged: restore a copy, or move what is undamaged to another store";
 
 Cause causeOf(int sqliteCode) {
   if (sqliteCode == SQLITE_IOERR_DATA) return {damaged, Advice::MoveStore};
   // A write without room is SQLITE_FULL, but not where the file beside the store for locks is made longer.
-  if (sqliteCode == SQLITE_IOERR_SHMSIZE) return {"; there may be no room left where the store is"};
+  if (sqliteCode == SQLITE_IOERR_SHMSIZE) return {"; the disk of the store may be full"};
   switch (sqliteCode & 0xff) {
     case SQLITE_FULL:
-      return {"; there is no room left where the store is"};
+      return {"; the disk of the store is full"};
     case SQLITE_READONLY:
       return {"; the store can only be read: check the permissions of its file and folder", Advice::ChooseStore};
     case SQLITE_BUSY:

@@ -73,7 +73,8 @@ class Verifier {
     for (auto& text : found)
       m_check.damage.push_back({"page",
                                 {},
-                                std::move(text) + "; bring back a copy of the store, or export what is whole to another one"});
+                                std::move(text) + "; restore a copy of the store, or export what is undamaged to "
+                                                  "another one"});
     return step(m_pageBytes);
   }
   Result<void> rows() {

@@ -95,7 +95,7 @@ TEST_F(StoreCommand, AStoreThatCannotBeOpenedForDamageIsToldSo) {
   EXPECT_EQ(verdict["whole"], false);
   EXPECT_EQ(verdict["store"], store());
   ASSERT_EQ(verdict["damage"].size(), 1u);
-  EXPECT_THAT(verdict["damage"][0].dump(), HasSubstr("bring back a copy"));
+  EXPECT_THAT(verdict["damage"][0].dump(), HasSubstr("restore a copy"));
   write("kerf.db", "not a database, only text that somebody named like one, and long enough for a header of one");
   EXPECT_EQ(run({"store", "verify"}).status, 2) << "that is no damage";
 }

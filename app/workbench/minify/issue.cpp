@@ -22,7 +22,7 @@ class RememberedOracle : public Oracle {
  public:
   explicit RememberedOracle(SearchIdentity search) : m_search(std::move(search)) {}
   Result<Verdict> judge(const Candidate&, std::stop_token) override {
-    return fail(ErrorCode::BadUsage, "the oracle of a stored reduction is not asked again");
+    return fail(ErrorCode::BadUsage, "the oracle of a stored reduction cannot be run again");
   }
   std::string identity() const override { return m_search.oracle; }
   std::string circumstances() const override { return m_search.circumstances; }

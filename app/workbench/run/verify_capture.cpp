@@ -245,7 +245,7 @@ Result<Verification> verifyCapture(Workbench& bench, VerifyRequest request, cons
 Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& request, const Job& job) {
   if (!request.compile.empty() || !request.stage.empty() || request.ownPasses)
     return fail(ErrorCode::BadUsage,
-                "two graphs are compared whole: choose no compile id, no stage and not Kerf's own passes");
+                "two graphs are compared as a whole, without a compile id, a stage or Kerf's own passes");
   KERF_TRY(const auto symbols, parseSymbols(request.capture.symbols));
   GraphAddress first = request.capture;
   first.symbols.clear();  // either graph may have them

@@ -142,7 +142,7 @@ class ReproReader {
     };
     note(contents.grown, "storages have 0 bytes in the file, as FSDP2 leaves them: random data of the tensors' sizes");
     note(contents.valueless, "integer inputs have no value in the file (reader.symint(None)): 8 is taken");
-    note(contents.madeByCall, "inputs are made by calls such as torch.randn: of their shape, with values made up");
+    note(contents.madeByCall, "inputs come from calls such as torch.randn: Kerf takes the shape and generates values");
   }
 
   Result<void> readInputs() {
