@@ -25,7 +25,7 @@ struct MarkShape {
   QPainterPath path(const QPointF& center, double radius) const;
 };
 
-struct LegendEntry {
+struct ChartLegendEntry {
   QString name;
   QColor color;
   const MarkShape* mark = nullptr;  ///< none for a line
@@ -34,7 +34,7 @@ struct LegendEntry {
 
 class ChartLegend {
  public:
-  std::vector<LegendEntry> entries;
+  std::vector<ChartLegendEntry> entries;
 
   QStringList names() const;
   /// Puts the entries into at most `rows` rows of at most `width`: what finds no place in them is not drawn, and a name
