@@ -14,9 +14,9 @@
 namespace kerf::inline mathlib {
 namespace {
 
-enum class Room : int { Unknown, ForAll, ForOne };
+enum class BufferSpace : int { Unknown, ForAllThreads, ForOneThread };
 
-std::atomic<Room> room{Room::Unknown};
+std::atomic<BufferSpace> bufferSpace{BufferSpace::Unknown};
 std::mutex turns;
 
 constexpr int mostBuffers = 64;  // OpenBLAS has places for a few more
@@ -37,18 +37,20 @@ void haveBuffers(int count) {
   buffers = std::max(buffers, count);
 }
 
-Room findRoom() {
+BufferSpace findBufferSpace() {
   const std::lock_guard guard(turns);
-  if (const Room known = room.load(std::memory_order_acquire); known != Room::Unknown) return known;
+  if (const BufferSpace known = bufferSpace.load(std::memory_order_acquire); known != BufferSpace::Unknown)
+    return known;
   if (addressSpaceIsFree()) {
-    room.store(Room::ForAll, std::memory_order_release);
-    return Room::ForAll;
+    bufferSpace.store(BufferSpace::ForAllThreads, std::memory_order_release);
+    return BufferSpace::ForAllThreads;
   }
   const int wanted = std::min(threadCount(), mostBuffers);
-  const Room found = buffers >= wanted || spaceHoldsThreads(wanted - buffers) ? Room::ForAll : Room::ForOne;
-  if (found == Room::ForOne && buffers == 0 && !spaceHoldsThreads(1)) throw std::bad_alloc();
-  haveBuffers(found == Room::ForAll ? wanted : 1);
-  room.store(found, std::memory_order_release);
+  const BufferSpace found =
+      buffers >= wanted || spaceHoldsThreads(wanted - buffers) ? BufferSpace::ForAllThreads : BufferSpace::ForOneThread;
+  if (found == BufferSpace::ForOneThread && buffers == 0 && !spaceHoldsThreads(1)) throw std::bad_alloc();
+  haveBuffers(found == BufferSpace::ForAllThreads ? wanted : 1);
+  bufferSpace.store(found, std::memory_order_release);
   return found;
 }
 
@@ -56,7 +58,7 @@ Room findRoom() {
 void beforeFork() { turns.lock(); }
 void afterFork() { turns.unlock(); }
 void afterForkInChild() {
-  room.store(Room::Unknown, std::memory_order_relaxed);
+  bufferSpace.store(BufferSpace::Unknown, std::memory_order_relaxed);
   turns.unlock();
 }
 const int forkHandler = ::pthread_atfork(beforeFork, afterFork, afterForkInChild);
@@ -64,9 +66,9 @@ const int forkHandler = ::pthread_atfork(beforeFork, afterFork, afterForkInChild
 }  // namespace
 
 BlasTurn::BlasTurn() {
-  Room known = room.load(std::memory_order_acquire);
-  if (known == Room::Unknown) known = findRoom();
-  if (known == Room::ForOne) m_alone = std::unique_lock(turns);
+  BufferSpace known = bufferSpace.load(std::memory_order_acquire);
+  if (known == BufferSpace::Unknown) known = findBufferSpace();
+  if (known == BufferSpace::ForOneThread) m_alone = std::unique_lock(turns);
 }
 
 }  // namespace kerf::inline mathlib

@@ -60,7 +60,7 @@ memory::dims filterSizes(const RowGeometry& g) {
 }
 
 /// Thread-owned memory that grows.
-class Room {
+class ScratchBuffer {
  public:
   float* floats(std::size_t bytes) {
     if (!m_storage || std::size_t(m_storage->bytes()) < bytes) {
@@ -139,7 +139,7 @@ void RowConvolution::Kernels::add(const RowBlock& block) {
 
 void RowConvolution::Kernels::runBlock(const RowBlock& block, const float* image, const Tensor& packedFilter,
                                        const Tensor& biasTensor, float* result) const {
-  thread_local Room scratch;
+  thread_local ScratchBuffer scratch;
   const Kernel& kernel = byPiece.at(block.piece);
   dnnl::stream stream(processor());
   const auto at = [&](const memory::desc& layout, const float* place) {
@@ -220,7 +220,7 @@ Result<void> RowConvolution::run(const Tensor& image, const Tensor& packedFilter
   }
   std::atomic<bool> failed{false};
   const auto compute = [&](const RowBlock& block) {
-    thread_local Room own;
+    thread_local ScratchBuffer own;
     const std::int64_t row = isPixelwise(k.geometry) ? k.geometry.outChannels
                                                      : k.geometry.outWidth * k.geometry.outChannels;
     const bool takesAll = follower && follower->takesAll;

@@ -41,7 +41,7 @@ std::optional<Candidate> allUsualDtypes(const Candidate& candidate);
 Reduction simplifyOps();
 /// As many plainer ops as the calls allow, until none has one.
 std::optional<Candidate> allOpsPlain(const Candidate& candidate);
-/// All that simplifyOps() may do in one candidate, of few calls: where only the graph's form matters, one question
+/// All that simplifyOps() may do in one candidate, of few calls: where only the graph's form matters, one test
 /// settles it.
 Reduction plainOps();
 

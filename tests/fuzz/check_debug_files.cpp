@@ -40,7 +40,7 @@ bool checkDebugFiles(std::string_view text) {
   CaptureDetails details;
   GraphOrigin origin;
   origin.stage = "ir_post_fusion";
-  trace::NameRoom names;
+  trace::NameByteBudget names;
   const bool provenance = trace::addNodeMappings(text, origin, "graph ", details, names);
   const auto nodes = readInductorIr(text, limits.nodes);
   if (!nodes && exitCode(nodes.error().code) != 2) std::abort();

@@ -23,10 +23,10 @@ struct Neighbours {
   }
 };
 
-/// Finds the next layer from a wanted one that still has room.
-class Room {
+/// Finds the next layer from a wanted one that still has a free slot.
+class LayerSlots {
  public:
-  explicit Room(int most) : m_most(most) {}
+  explicit LayerSlots(int most) : m_most(most) {}
   int take(int wanted) {
     const int layer = find(wanted);
     if (++m_count[std::size_t(layer)] >= m_most) m_next[std::size_t(layer)] = layer + 1;
@@ -122,7 +122,7 @@ std::vector<int> assignLayers(const FlatGraph& graph, const PlanMemory* before) 
   for (std::size_t i = 0; i < order.size(); ++i) place[std::size_t(order[i])] = int(i);
   const bool still = before != nullptr && before->still;
   const int first = anyPinned(graph, Pinned::First) ? 1 : 0;
-  Room room(widestLayer(order.size()));
+  LayerSlots slots(widestLayer(order.size()));
   for (const int item : order) {
     const auto at = std::size_t(item);
     if (graph.items[at].pinned == Pinned::First) continue;
@@ -131,7 +131,7 @@ std::vector<int> assignLayers(const FlatGraph& graph, const PlanMemory* before) 
       if (place[std::size_t(input)] < place[at]) wanted = std::max(wanted, layer[std::size_t(input)] + 1);
     const auto* was = still ? before->find(graph.items[at].key) : nullptr;
     if (was != nullptr && graph.items[at].pinned == Pinned::Free) wanted = std::max(wanted, was->layer);
-    layer[at] = graph.items[at].pinned == Pinned::Last ? wanted : room.take(wanted);
+    layer[at] = graph.items[at].pinned == Pinned::Last ? wanted : slots.take(wanted);
   }
   if (!still) tighten(layer, graph, near, order);
   pinEnds(layer, graph);

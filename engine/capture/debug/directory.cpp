@@ -215,7 +215,7 @@ class DebugDirectory {
     if (!isThere(path)) return {};
     KERF_TRY(const ImportSource* source, open(path, "provenance", CaptureRecord::Form::Json));
     if (source == nullptr) return {};
-    if (!trace::addNodeMappings(source->text, originOf(path, "provenance"), graph + " ", *m_details, m_room))
+    if (!trace::addNodeMappings(source->text, originOf(path, "provenance"), graph + " ", *m_details, m_budget))
       note(Error{ErrorCode::BadInput, "this is not a provenance map, or only part of one", path.string(), 1, {}, {}});
     return {};
   }
@@ -280,7 +280,7 @@ class DebugDirectory {
   std::vector<fs::path> m_folders;
   std::vector<RecordedFusionGroup> m_beforeFusion;
   ImportSource m_source;
-  trace::NameRoom m_room;  ///< of provenance maps
+  trace::NameByteBudget m_budget;  ///< of provenance maps
   std::set<std::string> m_names;
   std::optional<Error> m_failure;
   std::int64_t m_total = 0;

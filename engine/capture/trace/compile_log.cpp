@@ -156,7 +156,7 @@ class LogWalk {
     const CaptureRecord& record = m_details.records[index];
     auto header = parseTraceHeader(record.metadata);
     if (!header) return;
-    reader({record, index, std::move(*header), filesOf(record), m_log.directions[index], story, m_log, m_room,
+    reader({record, index, std::move(*header), filesOf(record), m_log.directions[index], story, m_log, m_budget,
             m_expressions, m_unread});
   }
 
@@ -183,9 +183,9 @@ class LogWalk {
   void note() {
     if (m_unread > 0)
       m_log.notes.push_back(fmt::format("{} payloads could not be read, or are above 16 MiB", m_unread));
-    if (m_room.refused() > 0)
+    if (m_budget.refused() > 0)
       m_log.notes.push_back(
-          fmt::format("{} guards, symbols and other facts beyond 256 MiB were left out", m_room.refused()));
+          fmt::format("{} guards, symbols and other facts beyond 256 MiB were left out", m_budget.refused()));
     for (std::size_t i = 0; i < m_log.compiles.size(); ++i)
       if (m_log.compiles[i].guards.size() >= mostItems)
         m_log.notes.push_back(fmt::format("{}: guards beyond {} were left out", m_details.compiles[i].id, mostItems));
@@ -195,7 +195,7 @@ class LogWalk {
   const ImportProgress& m_progress;
   CompileLog m_log;
   CompileStory m_lost;  ///< of records without a compile id and stack
-  StoryRoom m_room;
+  LogByteBudget m_budget;
   ExpressionTable m_expressions;
   std::int64_t m_unread = 0;
   std::vector<std::size_t> m_compileOf;

@@ -32,16 +32,17 @@ class NameMap {
 /// Appends names that are not there yet, in order.
 class Appender {
  public:
-  Appender(Names& names, NameRoom& room) : m_names(names), m_room(room), m_known(names.begin(), names.end()) {
-    m_fits = room.take(names.size() * lookupCost);
+  Appender(Names& names, NameByteBudget& budget)
+      : m_names(names), m_budget(budget), m_known(names.begin(), names.end()) {
+    m_fits = budget.take(names.size() * lookupCost);
   }
-  /// False when the room is used up.
+  /// False when the budget is used up.
   bool add(const Names& more) {
     for (const std::string& name : more) {
-      m_fits = m_fits && m_room.take(lookupCost);
+      m_fits = m_fits && m_budget.take(lookupCost);
       if (!m_fits) return false;
       if (!m_known.insert(name).second) continue;
-      m_fits = m_room.take(nameCost + name.size());
+      m_fits = m_budget.take(nameCost + name.size());
       if (!m_fits) return false;
       m_names.push_back(name);
     }
@@ -50,7 +51,7 @@ class Appender {
 
  private:
   Names& m_names;
-  NameRoom& m_room;
+  NameByteBudget& m_budget;
   std::unordered_set<std::string> m_known;
   bool m_fits = true;
 };
@@ -68,23 +69,24 @@ bool readMap(std::string_view json, NameMap& map) {
   return members.complete();
 }
 
-bool mergeInto(const NameMap& map, const std::string& keyPrefix, std::map<std::string, Names>& all, NameRoom& room) {
+bool mergeInto(const NameMap& map, const std::string& keyPrefix, std::map<std::string, Names>& all,
+               NameByteBudget& budget) {
   for (const auto& [node, names] : map)
-    if (!room.take(nameCost + keyPrefix.size() + node.size()) || !Appender(all[keyPrefix + node], room).add(names))
+    if (!budget.take(nameCost + keyPrefix.size() + node.size()) || !Appender(all[keyPrefix + node], budget).add(names))
       return false;
   return true;
 }
 
 /// One group per kernel; its pre-grad nodes are those of its post-grad nodes.
 bool addKernels(const NameMap& kernels, const GraphOrigin& origin, const std::string& keyPrefix,
-                CaptureDetails& details, NameRoom& room) {
+                CaptureDetails& details, NameByteBudget& budget) {
   for (const auto& [kernel, nodes] : kernels) {
     RecordedFusionGroup group;
     group.kernel = kernel;
     group.origin = origin;
     bool fits =
-        room.take(sizeof(RecordedFusionGroup) + kernel.size()) && Appender(group.postGradNodes, room).add(nodes);
-    Appender before(group.preGradNodes, room);
+        budget.take(sizeof(RecordedFusionGroup) + kernel.size()) && Appender(group.postGradNodes, budget).add(nodes);
+    Appender before(group.preGradNodes, budget);
     for (auto node = group.postGradNodes.begin(); fits && node != group.postGradNodes.end(); ++node)
       if (const auto found = details.postToPre.find(keyPrefix + *node); found != details.postToPre.end())
         fits = before.add(found->second);
@@ -102,8 +104,8 @@ bool isProvenanceArtifact(std::string_view name) {
 }
 
 bool addNodeMappings(std::string_view json, const GraphOrigin& origin, const std::string& keyPrefix,
-                     CaptureDetails& details, NameRoom& room) {
-  room.begin(json.size());
+                     CaptureDetails& details, NameByteBudget& budget) {
+  budget.begin(json.size());
   NameMap kernels;
   JsonWalker members(json);
   bool good = true;
@@ -112,22 +114,22 @@ bool addNodeMappings(std::string_view json, const GraphOrigin& origin, const std
     if (key == "preToPost" || key == "postToPre") {
       NameMap map;
       good = readMap(members.value(), map) && good;
-      good = mergeInto(map, keyPrefix, key == "preToPost" ? details.preToPost : details.postToPre, room) && good;
+      good = mergeInto(map, keyPrefix, key == "preToPost" ? details.preToPost : details.postToPre, budget) && good;
     } else if (key.ends_with("CodeToPost")) {
       good = readMap(members.value(), kernels) && good;
     }
   }
-  return addKernels(kernels, origin, keyPrefix, details, room) && good && members.complete();
+  return addKernels(kernels, origin, keyPrefix, details, budget) && good && members.complete();
 }
 
 bool addProvenance(std::string_view json, std::string_view name, const GraphOrigin& origin,
-                   const std::string& keyPrefix, CaptureDetails& details, NameRoom& room) {
+                   const std::string& keyPrefix, CaptureDetails& details, NameByteBudget& budget) {
   if (name != "inductor_triton_kernel_to_post_grad_nodes")
-    return addNodeMappings(json, origin, keyPrefix, details, room);
-  room.begin(json.size());
+    return addNodeMappings(json, origin, keyPrefix, details, budget);
+  budget.begin(json.size());
   NameMap kernels;
   const bool good = readMap(json, kernels);
-  return addKernels(kernels, origin, keyPrefix, details, room) && good;
+  return addKernels(kernels, origin, keyPrefix, details, budget) && good;
 }
 
 }  // namespace kerf::inline capture::trace

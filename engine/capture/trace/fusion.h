@@ -9,7 +9,7 @@ namespace kerf::inline capture::trace {
 
 /// What the provenance maps of one capture may still take. Maps refer to each other: a small text can name the same
 /// long list for each of its kernels. No text gets much more than its own size, and all together not all the memory.
-class NameRoom {
+class NameByteBudget {
  public:
   /// Begins a text of `bytes`.
   void begin(std::size_t bytes) { m_here = std::min(m_all, least + perByte * std::int64_t(bytes)); }
@@ -31,12 +31,12 @@ class NameRoom {
 bool isProvenanceArtifact(std::string_view name);
 
 /// Adds the maps of one such payload to details. `keyPrefix` stands before node names ("[0/0] "). False if it is no
-/// JSON of that kind or `room` is used up (what was read before stays).
+/// JSON of that kind or `budget` is used up (what was read before stays).
 bool addProvenance(std::string_view json, std::string_view name, const GraphOrigin& origin,
-                   const std::string& keyPrefix, CaptureDetails& details, NameRoom& room);
+                   const std::string& keyPrefix, CaptureDetails& details, NameByteBudget& budget);
 
 /// Reads {"preToPost": …, "postToPre": …, "cppCodeToPost": …, …} as TORCH_COMPILE_DEBUG writes it too.
 bool addNodeMappings(std::string_view json, const GraphOrigin& origin, const std::string& keyPrefix,
-                     CaptureDetails& details, NameRoom& room);
+                     CaptureDetails& details, NameByteBudget& budget);
 
 }  // namespace kerf::inline capture::trace

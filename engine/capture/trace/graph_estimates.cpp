@@ -86,7 +86,7 @@ void takeExecutionOrder(const StoryRecord& record) {
   JsonWalker runs(jsonMember(payload, "graph_execution_order"));
   while (order.size() < mostOps && runs.nextElement()) {
     std::string id = fmt::format("[{}]", jsonText(jsonMember(runs.value(), "compile_id"), longestName));
-    if (record.room.take(id.size() + sizeof(std::string))) order.push_back(std::move(id));
+    if (record.budget.take(id.size() + sizeof(std::string))) order.push_back(std::move(id));
   }
 }
 

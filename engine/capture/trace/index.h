@@ -69,7 +69,7 @@ class TraceIndex {
   std::vector<std::string> m_baseNames;  ///< of the graphs
   std::vector<std::string> m_fixedNotes;
   std::size_t m_provenanceBytes = 0;
-  NameRoom m_names;  ///< of provenance maps
+  NameByteBudget m_names;  ///< of provenance maps
 };
 
 /// N of "…_rank_<N>_…"; -1 if the name has none.

@@ -11,7 +11,7 @@ inline constexpr std::size_t longestTrace = 64 << 10;  ///< bytes of a traceback
 inline constexpr std::size_t mostItems = 20'000;       ///< of one kind in one compilation
 
 /// Bytes that the stories of one log may still take.
-class StoryRoom {
+class LogByteBudget {
  public:
   bool take(std::size_t bytes) {
     if (bytes <= m_bytes) {
@@ -44,7 +44,7 @@ struct StoryRecord {
   const std::string& direction;
   CompileStory& story;
   CompileLog& log;
-  StoryRoom& room;
+  LogByteBudget& budget;
   ExpressionTable& expressions;
   std::int64_t& unread;  ///< payloads that could not be read
 
@@ -58,7 +58,7 @@ struct StoryRecord {
 
   template <class Item>
   void add(std::vector<Item>& list, Item item, std::size_t bytes) const {
-    if (list.size() < mostItems && room.take(bytes + sizeof(Item))) list.push_back(std::move(item));
+    if (list.size() < mostItems && budget.take(bytes + sizeof(Item))) list.push_back(std::move(item));
   }
 };
 

@@ -113,7 +113,7 @@ void addKernelProblem(const StoryRecord& record, std::string kind, std::string r
 void keepExpression(const StoryRecord& record, std::string_view number, LoggedExpression expression) {
   const auto id = jsonInteger(jsonMember(record.header.value, number));
   if (!id || record.expressions.size() >= mostExpressions) return;
-  if (record.room.take(expression.text.size() + sizeof(LoggedExpression)))
+  if (record.budget.take(expression.text.size() + sizeof(LoggedExpression)))
     record.expressions[*id] = std::move(expression);
 }
 
