@@ -29,7 +29,7 @@ std::string fileBeside(const fs::path& capture) {
 }
 
 /// The nodes that a graph returns, in order; invalid for what is no node.
-std::vector<NodeId> returnedNodes(const Graph& graph) {
+std::vector<NodeId> resultNodes(const Graph& graph) {
   const NodeId output = graph.outputNode();
   std::vector<NodeId> nodes;
   if (!output.valid()) return nodes;
@@ -76,7 +76,7 @@ std::optional<RecordedValue> RecordedSide::ofFile(const GraphSource& source, con
     return RecordedValue{Value(*tensor), fmt::format("{} of {}", name, file)};
   };
   if (auto own = named(node.name())) return own;
-  const auto returned = returnedNodes(source.graph().module.graph);
+  const auto returned = resultNodes(source.graph().module.graph);
   const auto places = userOutputs(source.graph(), returned.size());
   for (std::size_t i = 0; i < places.size(); ++i)
     if (places[i] < returned.size() && returned[places[i]] == node.id())
