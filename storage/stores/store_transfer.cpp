@@ -11,7 +11,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/capture_transfer.h"
-#include "storage/stores/dead_drafts.h"
+#include "storage/stores/process_owner.h"
 
 namespace kerf::inline storage::inline stores {
 
