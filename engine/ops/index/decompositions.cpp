@@ -9,18 +9,18 @@ namespace {
 
 Formula alias(const Formula& a) { return {"aten.alias.default"_op, {a}}; }
 
-Result<Value> aliased(const BoundArguments& args, const OpRunner& run) {
+Result<Value> detachLiftOrLiftFresh(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(alias(p[0]));
 }
-Result<Value> itself(const BoundArguments& args, const OpRunner&) { return args.values[0]; }
-Result<Value> copied(const BoundArguments& args, const OpRunner& run) {
+Result<Value> positiveLiftOrDetach(const BoundArguments& args, const OpRunner&) { return args.values[0]; }
+Result<Value> liftFreshCopy(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(clone(p[0]));
 }
 
 /// transpose(self, dim0, dim1)
-Result<Value> transposed(const BoundArguments& args, const OpRunner& run) {
+Result<Value> transpose(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::int64_t rank = args.tensor(0).dim();
   KERF_TRY(const std::int64_t a, wrapDim(args, args.integer(1), rank));
@@ -30,7 +30,7 @@ Result<Value> transposed(const BoundArguments& args, const OpRunner& run) {
   for (std::int64_t d = 0; d < rank; ++d) order.push_back(d == a ? b : d == b ? a : d);
   return p.done(permute(p[0], order));
 }
-Result<Value> matrixTransposed(const BoundArguments& args, const OpRunner& run) {
+Result<Value> tOfMatrix(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::int64_t rank = args.tensor(0).dim();
   if (rank > 2) return mismatch(args, "needs at most 2 dimensions, got {}", rank);
@@ -38,14 +38,14 @@ Result<Value> matrixTransposed(const BoundArguments& args, const OpRunner& run) 
 }
 
 /// A view where strides allow it, else of a copy.
-Result<Value> reshaped(const BoundArguments& args, const OpRunner& run) {
+Result<Value> reshape(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   KERF_TRY(const SymSizes sizes, inferSize(args, args.symSizes(1), self.symNumel()));
   if (viewStrides(self, sizes)) return p.done({"aten.view.default"_op, {p[0], p[1]}});
   return p.done({"aten._unsafe_view.default"_op, {clone(p[0], MemoryFormat::Contiguous), p[1]}});
 }
-Result<Value> viewed(const BoundArguments& args, const OpRunner& run) {
+Result<Value> unsafeView(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done({"aten.view.default"_op, {p[0], p[1]}});
 }
@@ -58,18 +58,18 @@ Result<Value> squeezed(const BoundArguments& args, const OpRunner& run, const Si
     if (guardOrFalse(args.tensor(0).symSize(d) == 1)) single.push_back(d);
   return p.done(single.empty() ? alias(p[0]) : squeeze(p[0], single));
 }
-Result<Value> squeezedAll(const BoundArguments& args, const OpRunner& run) {
+Result<Value> squeezeAll(const BoundArguments& args, const OpRunner& run) {
   Sizes dims;
   for (std::int64_t d = 0; d < args.tensor(0).dim(); ++d) dims.push_back(d);
   return squeezed(args, run, dims);
 }
-Result<Value> squeezedOne(const BoundArguments& args, const OpRunner& run) {
+Result<Value> squeezeDim(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   return squeezed(args, run, args.tensor(0).dim() == 0 ? Sizes{} : Sizes{dim});
 }
 
 /// narrow(self, dim, start, length)
-Result<Value> narrowed(const BoundArguments& args, const OpRunner& run) {
+Result<Value> narrow(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   SymInt start = args.symInteger(2);
@@ -88,7 +88,7 @@ Result<Value> split(const BoundArguments& args, const OpRunner& run) {
   sizes.back() = size - (size * SymInt(std::int64_t(sizes.size())) - whole);
   return run.value("aten.split_with_sizes.default"_op, {args.values[0], intList(sizes), dim});
 }
-Result<Value> chunked(const BoundArguments& args, const OpRunner& run) {
+Result<Value> chunk(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   if (self.dim() == 0 || args.integer(1) <= 0) return mismatch(args, "cannot make {} chunks", args.integer(1));
@@ -100,11 +100,11 @@ Result<Value> chunked(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.split.Tensor"_op, {args.values[0], size, args.values[2]});
 }
 template <bool bySizes>
-Result<Value> unsafelySplit(const BoundArguments& args, const OpRunner& run) {
+Result<Value> unsafeSplit(const BoundArguments& args, const OpRunner& run) {
   return run.value(bySizes ? "aten.split_with_sizes.default"_op : "aten.split.Tensor"_op, args.values);
 }
 /// unbind(self, dim): slices of one, squeezed.
-Result<Value> unbound(const BoundArguments& args, const OpRunner& run) {
+Result<Value> unbind(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (self.dim() == 0) return mismatch(args, "needs at least 1 dimension");
@@ -116,7 +116,7 @@ Result<Value> unbound(const BoundArguments& args, const OpRunner& run) {
   return p.done(items);
 }
 /// stack(tensors, dim): cat and view; of unsqueezed ones for the last dimension.
-Result<Value> stacked(const BoundArguments& args, const OpRunner& run) {
+Result<Value> stack(const BoundArguments& args, const OpRunner& run) {
   const std::vector<Tensor> tensors = args.tensors(0);
   if (tensors.empty()) return mismatch(args, "needs at least one tensor");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), tensors[0].dim() + 1));
@@ -145,7 +145,7 @@ std::vector<Formula> withElements(const BoundArguments& args) {
   return parts;
 }
 /// cat of one tensor is a copy; those without elements are left out.
-Result<Value> joinedParts(const BoundArguments& args, const OpRunner& run) {
+Result<Value> catOfParts(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::vector<Formula> parts = withElements(args);
   if (parts.size() > 1) return p.done(cat(parts, args.integer(1)));
@@ -158,30 +158,30 @@ bool leavesPartsOut(const BoundArguments& args) {
 }
 
 constexpr OpFacts viewDecompositionsTable[] = {
-    decomposes("aten::t", matrixTransposed),
-    decomposes("aten::transpose.int", transposed),
-    decomposes("aten::reshape", reshaped),
-    decomposes("aten::_unsafe_view", viewed),
-    decomposes("aten::squeeze.", squeezedAll),  // the overload without a name
-    decomposes("aten::squeeze.dim", squeezedOne),
-    decomposes("aten::narrow", narrowed),
+    decomposes("aten::t", tOfMatrix),
+    decomposes("aten::transpose.int", transpose),
+    decomposes("aten::reshape", reshape),
+    decomposes("aten::_unsafe_view", unsafeView),
+    decomposes("aten::squeeze.", squeezeAll),  // the overload without a name
+    decomposes("aten::squeeze.dim", squeezeDim),
+    decomposes("aten::narrow", narrow),
     decomposes("aten::split.Tensor", split),
-    decomposes("aten::chunk", chunked),
-    decomposes("aten::unsafe_split.Tensor", unsafelySplit<false>),
-    decomposes("aten::unsafe_split_with_sizes", unsafelySplit<true>),
-    decomposes("aten::unbind.int", unbound),
-    decomposes("aten::stack", stacked),
-    decomposes("aten::detach", aliased),
-    decomposes("aten::lift_fresh", aliased),
-    decomposes("aten::lift", aliased),
-    decomposes("aten::lift_fresh_copy", copied),
-    decomposes("aten::positive", itself),
+    decomposes("aten::chunk", chunk),
+    decomposes("aten::unsafe_split.Tensor", unsafeSplit<false>),
+    decomposes("aten::unsafe_split_with_sizes", unsafeSplit<true>),
+    decomposes("aten::unbind.int", unbind),
+    decomposes("aten::stack", stack),
+    decomposes("aten::detach", detachLiftOrLiftFresh),
+    decomposes("aten::lift_fresh", detachLiftOrLiftFresh),
+    decomposes("aten::lift", detachLiftOrLiftFresh),
+    decomposes("aten::lift_fresh_copy", liftFreshCopy),
+    decomposes("aten::positive", positiveLiftOrDetach),
 };
 
 constexpr TableProgram inductor[] = {
-    {"aten::cat", joinedParts, leavesPartsOut},
-    {"aten::lift", itself},
-    {"aten::detach_", itself, nullptr, DecompositionTable::Core},
+    {"aten::cat", catOfParts, leavesPartsOut},
+    {"aten::lift", positiveLiftOrDetach},
+    {"aten::detach_", positiveLiftOrDetach, nullptr, DecompositionTable::Core},
 };
 
 const OpRegistration viewDecompositions({.facts = viewDecompositionsTable, .programs = inductor});

@@ -93,7 +93,7 @@ Result<Value> indexFill(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// index_reduce(self, dim, index, source, reduce, *, include_self) with "mean": sums over counts.
-Result<Value> indexMean(const BoundArguments& args, const OpRunner& run) {
+Result<Value> indexReduceMean(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const auto adds = [&](const Formula& to, const Formula& what) {
     return Formula("aten.index_add.default"_op, {to, args.values[1], args.values[2], what});
@@ -117,11 +117,11 @@ bool takesMeans(const BoundArguments& args) {
   return args.text(4) == "mean" && dtype != DType::Bool && dtype != DType::BFloat16;
 }
 /// _unsafe_index(self, indices): the index that checks.
-Result<Value> checkedIndex(const BoundArguments& args, const OpRunner& run) {
+Result<Value> unsafeIndex(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.index.Tensor"_op, args.values);
 }
 
-Result<Value> checkedPut(const BoundArguments& args, const OpRunner& run) {
+Result<Value> unsafeIndexPut(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done({"aten.index_put.default"_op, {p[0], p[1], p[2], p[3]}});
 }
@@ -162,7 +162,7 @@ Result<Value> roll(const BoundArguments& args, const OpRunner& run) {
 
 /// The elements of matrices on and below (above) a diagonal.
 template <bool lower>
-Result<Value> triangle(const BoundArguments& args, const OpRunner& run) {
+Result<Value> trilOrTriu(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() < 2) return mismatch(args, "needs at least 2 dimensions, got {}", self.dim());
   const SymInt rows = self.symSizes().end()[-2], columns = self.symSizes().back();
@@ -197,19 +197,19 @@ constexpr OpFacts scatterDecompositionsTable[] = {
     decomposes("aten::index_copy", indexCopy),
     decomposes("aten::index_add", indexAdd),
     decomposes("aten::index_fill", indexFill),
-    decomposes("aten::_unsafe_index", checkedIndex),
-    decomposes("aten::_unsafe_index_put", checkedPut),
+    decomposes("aten::_unsafe_index", unsafeIndex),
+    decomposes("aten::_unsafe_index_put", unsafeIndexPut),
     decomposes("aten::take", take),
     decomposes("aten::put", put),
     decomposes("aten::roll", roll),
-    decomposes("aten::tril", triangle<true>),
-    decomposes("aten::triu", triangle<false>),
+    decomposes("aten::tril", trilOrTriu<true>),
+    decomposes("aten::triu", trilOrTriu<false>),
     decomposes("aten::unfold_backward", unfoldBackward),
 };
 
 constexpr TableProgram inductor[] = {
     {"aten::index_add", indexAdd, isNotBFloat16},
-    {"aten::index_reduce", indexMean, takesMeans},
+    {"aten::index_reduce", indexReduceMean, takesMeans},
 };
 
 const OpRegistration scatterDecompositions({.facts = scatterDecompositionsTable, .programs = inductor});

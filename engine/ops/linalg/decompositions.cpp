@@ -17,7 +17,7 @@ Formula timesUnlessOne(const Formula& x, const BoundArguments& args, std::size_t
 }
 
 /// addr(self, vec1, vec2, *, beta, alpha)
-Result<Value> addOuter(const BoundArguments& args, const OpRunner& run) {
+Result<Value> addr(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula outer({"aten.outer.default"_op, {p[1], p[2]}});
   if (args.tensor(0).dtype() == DType::Bool && args.tensor(1).dtype() == DType::Bool) {
@@ -28,7 +28,7 @@ Result<Value> addOuter(const BoundArguments& args, const OpRunner& run) {
   return p.done(p[0] * p[3] + outer * p[4]);
 }
 /// addmv(self, mat, vec, *, beta, alpha)
-Result<Value> addMatrixVector(const BoundArguments& args, const OpRunner& run) {
+Result<Value> addmv(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula beta = factorOf(args, 3);
   const Formula product = p(Formula("aten.mv.default"_op, {p[1], p[2]}) * factorOf(args, 4));
@@ -37,13 +37,13 @@ Result<Value> addMatrixVector(const BoundArguments& args, const OpRunner& run) {
   return p.done(product + p[0] * beta);
 }
 /// baddbmm(self, batch1, batch2, *, beta, alpha)
-Result<Value> addBatches(const BoundArguments& args, const OpRunner& run) {
+Result<Value> baddbmm(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula product = p(timesUnlessOne({"aten.bmm.default"_op, {p[1], p[2]}}, args, 4));
   if (args.number(3) == 0) return p.done(product);
   return p.done(timesUnlessOne(p[0], args, 3) + product);
 }
-Result<Value> matrixVector(const BoundArguments& args, const OpRunner& run) {
+Result<Value> mv(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(sum(p[0] * p[1], {1}));
 }
@@ -51,13 +51,13 @@ Result<Value> dot(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(sum(p[0] * p[1]));
 }
-Result<Value> conjugateDot(const BoundArguments& args, const OpRunner& run) {
+Result<Value> vdot(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (!isComplex(args.tensor(0).dtype())) return p.done({"aten.dot.default"_op, {p[0], p[1]}});
   return p.done(sum(Formula("aten.conj_physical.default"_op, {p[0]}) * p[1]));
 }
 /// _euclidean_dist(x1, x2): by one product of the points with their squared lengths beside them.
-Result<Value> distances(const BoundArguments& args, const OpRunner& run) {
+Result<Value> euclideanDist(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const auto squares = [&](std::size_t i) { return p(sum(pow(p[i], 2), {-1}, true)); };
   const auto ones = [&](const Formula& like) {
@@ -115,13 +115,13 @@ Result<Value> smallBmm(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts productDecompositionsTable[] = {
-    decomposes("aten::addr", addOuter),
-    decomposes("aten::addmv", inOpMath<addMatrixVector>),
-    decomposes("aten::baddbmm", inOpMath<addBatches>),
-    decomposes("aten::mv", inOpMath<matrixVector>),
+    decomposes("aten::addr", addr),
+    decomposes("aten::addmv", inOpMath<addmv>),
+    decomposes("aten::baddbmm", inOpMath<baddbmm>),
+    decomposes("aten::mv", inOpMath<mv>),
     decomposes("aten::dot", inOpMath<dot>),
-    decomposes("aten::vdot", inOpMath<conjugateDot>),
-    decomposes("aten::_euclidean_dist", distances),
+    decomposes("aten::vdot", inOpMath<vdot>),
+    decomposes("aten::_euclidean_dist", euclideanDist),
 };
 
 constexpr TableProgram programs[] = {

@@ -37,7 +37,7 @@ Result<Value> logSoftmax(const BoundArguments& args, const OpRunner& run) {
 
 /// softmax(self, dim, dtype) and log_softmax(self, dim, dtype).
 template <bool logarithm>
-Result<Value> namedSoftmax(const BoundArguments& args, const OpRunner& run) {
+Result<Value> softmaxOrLogSoftmax(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const OpId op = logarithm ? "aten._log_softmax.default"_op : "aten._softmax.default"_op;
   const Formula x = args.none(2) ? p[0] : to(p[0], *args.dtypeIf(2));
@@ -59,21 +59,21 @@ Formula asInput(const BoundArguments& args, const Formula& x) {
 }
 
 /// _softmax_backward_data(grad_output, output, dim, input_dtype): out · (grad - Σ grad·out).
-Result<Value> softmaxBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> softmaxBackwardData(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula weighted = p(p[0] * p[1]);
   const Formula flows = p(weighted - p[1] * sum(weighted, {args.integer(2)}, true));
   return p.done(contiguous(p(asInput(args, flows))));
 }
 /// The same with one rounding of the product and the difference.
-Result<Value> fusedSoftmaxBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> fusedSoftmaxBackwardData(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula weighted = p(p[0] * p[1]);
   const Formula total = p(sum(weighted, {args.integer(2)}, true));
   const Formula flows = p({"prims.fma.default"_op, {-p[1], total, weighted}});
   return p.done(contiguous(p(asInput(args, flows))));
 }
-Result<Value> logSoftmaxBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> logSoftmaxBackwardData(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula flows = p(p[0] - exp(p[1]) * sum(p[0], {args.integer(2)}, true));
   return p.done(asInput(args, flows));
@@ -82,15 +82,15 @@ Result<Value> logSoftmaxBackward(const BoundArguments& args, const OpRunner& run
 constexpr OpFacts layerDecompositionsTable[] = {
     decomposes("aten::_softmax", softmax),
     decomposes("aten::_log_softmax", logSoftmax),
-    decomposes("aten::softmax.int", namedSoftmax<false>),
-    decomposes("aten::log_softmax.int", namedSoftmax<true>),
+    decomposes("aten::softmax.int", softmaxOrLogSoftmax<false>),
+    decomposes("aten::log_softmax.int", softmaxOrLogSoftmax<true>),
     decomposes("aten::_safe_softmax", safeSoftmax),
-    decomposes("aten::_softmax_backward_data", inWideMath<softmaxBackward>),
-    decomposes("aten::_log_softmax_backward_data", inWideMath<logSoftmaxBackward>),
+    decomposes("aten::_softmax_backward_data", inWideMath<softmaxBackwardData>),
+    decomposes("aten::_log_softmax_backward_data", inWideMath<logSoftmaxBackwardData>),
 };
 
 constexpr TableProgram programs[] = {
-    {"aten::_softmax_backward_data", inOpMath<fusedSoftmaxBackward>},
+    {"aten::_softmax_backward_data", inOpMath<fusedSoftmaxBackwardData>},
 };
 
 const OpRegistration layerDecompositions({.facts = layerDecompositionsTable, .programs = programs});

@@ -9,7 +9,7 @@ namespace {
 
 /// _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask, scale): the math
 /// form, laid out as the kernel lays it out. The logarithm of the sums is written beside it, for who asks for it.
-Result<Value> flashForCpu(const BoundArguments& args, const OpRunner& run) {
+Result<Value> scaledDotProductFlashAttentionForCpu(const BoundArguments& args, const OpRunner& run) {
   const Tensor &query = args.tensor(0), &key = args.tensor(1);
   if (query.dim() != 4 || key.dim() != 4 || args.tensor(2).dim() != 4) return mismatch(args, "needs 4 dimensions");
   Formulas p(args, run);
@@ -38,7 +38,7 @@ Result<Value> flashForCpu(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts attentionDecompositionsTable[] = {
-    decomposes("aten::_scaled_dot_product_flash_attention_for_cpu", flashForCpu),
+    decomposes("aten::_scaled_dot_product_flash_attention_for_cpu", scaledDotProductFlashAttentionForCpu),
 };
 
 const OpRegistration attentionDecompositions({.facts = attentionDecompositionsTable});

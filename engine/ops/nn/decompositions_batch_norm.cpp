@@ -101,23 +101,23 @@ Result<Value> batchNorm(const BoundArguments& args, const OpRunner& run, BatchNo
 
 /// (input, weight, bias, running_mean, running_var, training, momentum, eps)
 template <Shape shape>
-Result<Value> withTraining(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeBatchNormLegit(const BoundArguments& args, const OpRunner& run) {
   const ValueList& v = args.values;
   return batchNorm(args, run, {v[1], v[2], v[3], v[4], args.boolean(5), args.number(6), args.number(7)}, shape);
 }
 /// (input, weight, bias, running_mean, running_var, momentum, eps)
 template <Shape shape, bool training>
-Result<Value> withoutTraining(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeBatchNormLegitNoTraining(const BoundArguments& args, const OpRunner& run) {
   const ValueList& v = args.values;
   return batchNorm(args, run, {v[1], v[2], v[3], v[4], training, args.number(5), args.number(6)}, shape);
 }
 /// (input, weight, bias, training, momentum, eps)
-Result<Value> withoutStatistics(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeBatchNormLegitNoStats(const BoundArguments& args, const OpRunner& run) {
   const ValueList& v = args.values;
   return batchNorm(args, run, {v[1], v[2], {}, {}, args.boolean(3), args.number(4), args.number(5)}, Shape::Plain);
 }
 /// native_batch_norm, as AOTAutograd sees it: the op whose schema says what is written.
-Result<Value> legitimate(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeBatchNorm(const BoundArguments& args, const OpRunner& run) {
   const ValueList& v = args.values;
   if (args.none(3) && args.none(4))
     return run.value("aten._native_batch_norm_legit.no_stats"_op, {v[0], v[1], v[2], v[5], v[6], v[7]});
@@ -134,7 +134,7 @@ Formula perChannel(Formulas& p, Formula x, std::int64_t rank) {
 }
 
 /// native_batch_norm_backward(grad, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask)
-Result<Value> batchNormBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeBatchNormBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(1);
   if (input.dim() < 2) return mismatch(args, "input needs at least 2 dimensions");
   const bool trains = args.boolean(7);
@@ -164,19 +164,19 @@ Result<Value> batchNormBackward(const BoundArguments& args, const OpRunner& run)
 }
 
 constexpr OpFacts batchNormDecompositionsTable[] = {
-    decomposes("aten::native_batch_norm", legitimate),
-    decomposes("aten::_native_batch_norm_legit.", withTraining<Shape::Writing>),
-    decomposes("aten::_native_batch_norm_legit.no_stats", withoutStatistics),
-    decomposes("aten::_native_batch_norm_legit_no_training", withoutTraining<Shape::Plain, false>),
-    decomposes("aten::_batch_norm_no_update", withoutTraining<Shape::Reserving, false>),
-    decomposes("aten::_batch_norm_with_update", withoutTraining<Shape::WritingReserving, true>),
-    decomposes("aten::native_batch_norm_backward", batchNormBackward),
-    decomposes("aten::batch_norm_backward", batchNormBackward),
+    decomposes("aten::native_batch_norm", nativeBatchNorm),
+    decomposes("aten::_native_batch_norm_legit.", nativeBatchNormLegit<Shape::Writing>),
+    decomposes("aten::_native_batch_norm_legit.no_stats", nativeBatchNormLegitNoStats),
+    decomposes("aten::_native_batch_norm_legit_no_training", nativeBatchNormLegitNoTraining<Shape::Plain, false>),
+    decomposes("aten::_batch_norm_no_update", nativeBatchNormLegitNoTraining<Shape::Reserving, false>),
+    decomposes("aten::_batch_norm_with_update", nativeBatchNormLegitNoTraining<Shape::WritingReserving, true>),
+    decomposes("aten::native_batch_norm_backward", nativeBatchNormBackward),
+    decomposes("aten::batch_norm_backward", nativeBatchNormBackward),
 };
 
 constexpr TableProgram programs[] = {
-    {"aten::_native_batch_norm_legit_functional", withTraining<Shape::Functional>},
-    {"aten::_batch_norm_with_update_functional", withoutTraining<Shape::FunctionalReserving, true>},
+    {"aten::_native_batch_norm_legit_functional", nativeBatchNormLegit<Shape::Functional>},
+    {"aten::_batch_norm_with_update_functional", nativeBatchNormLegitNoTraining<Shape::FunctionalReserving, true>},
 };
 
 const OpRegistration batchNormDecompositions({.facts = batchNormDecompositionsTable, .programs = programs});

@@ -21,24 +21,24 @@ Formula shareOf(Formulas& p, const Tensor& tensor, std::int64_t reduction, doubl
 }
 
 /// mse_loss(self, target, reduction)
-Result<Value> squaredLoss(const BoundArguments& args, const OpRunner& run) {
+Result<Value> mseLoss(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(reduced(pow(p[0] - p[1], 2), args.integer(2)));
 }
-Result<Value> squaredLossBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> mseLossBackward(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done((p[1] - p[2]) * shareOf(p, args.tensor(1), args.integer(3), 2) * p[0]);
 }
 
 /// smooth_l1_loss(self, target, reduction, beta)
-Result<Value> smoothLoss(const BoundArguments& args, const OpRunner& run) {
+Result<Value> smoothL1Loss(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula size = p(abs(p[0] - p[1]));
   const Formula loss = p(where(size < p[3], pow(size, 2) * 0.5 / p[3], size - 0.5 * args.number(3)));
   return p.done(reduced(loss, args.integer(2)));
 }
 /// smooth_l1_loss_backward(grad_output, self, target, reduction, beta)
-Result<Value> smoothLossBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> smoothL1LossBackward(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula x = p(p[1] - p[2]);
   const Formula size = p(abs(x));
@@ -64,7 +64,7 @@ Result<Value> huberLossBackward(const BoundArguments& args, const OpRunner& run)
 }
 
 /// binary_cross_entropy(self, target, weight, reduction): logarithms are at least -100.
-Result<Value> crossEntropy(const BoundArguments& args, const OpRunner& run) {
+Result<Value> binaryCrossEntropy(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const auto bounded = [&](const Formula& x) {
     return Formula("aten.maximum.default"_op, {x, newFull(p[0], {}, -100)});
@@ -74,14 +74,14 @@ Result<Value> crossEntropy(const BoundArguments& args, const OpRunner& run) {
   return p.done(reduced(loss, args.integer(3)));
 }
 /// binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
-Result<Value> crossEntropyBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> binaryCrossEntropyBackward(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   Formula flow = p(p[0] * (p[1] - p[2]) / clamp(p[1] * (1 - p[1]), 1e-12));
   if (!args.none(3)) flow = p(flow * p[3]);
   return p.done(args.integer(4) == byMean ? flow / args.tensor(1).symNumel() : flow);
 }
 /// binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)
-Result<Value> crossEntropyOfLogits(const BoundArguments& args, const OpRunner& run) {
+Result<Value> binaryCrossEntropyWithLogits(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula logs({"aten.log_sigmoid.default"_op, {p[0]}});
   Formula loss;
@@ -108,7 +108,7 @@ Result<Value> softMarginLossBackward(const BoundArguments& args, const OpRunner&
 
 /// The loss of each target's class and the sum of their weights: nll_loss_forward(self, target, weight, reduction,
 /// ignore_index); classes are dimension 1, or the only one.
-Result<Value> likelihoodLoss(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nllLossForward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0) return mismatch(args, "needs at least 1 dimension");
   const std::int64_t channel = self.dim() < 2 ? 0 : 1;
@@ -137,7 +137,7 @@ Result<Value> likelihoodLoss(const BoundArguments& args, const OpRunner& run) {
   return p.done(std::vector<Formula>{reduction == byMean ? sum(losses) / total : reduced(losses, reduction), total});
 }
 /// nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
-Result<Value> likelihoodLossBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nllLossBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(1);
   const std::int64_t channel = self.dim() < 2 ? 0 : 1;
   Formulas p(args, run);
@@ -179,7 +179,7 @@ Result<Value> multiMarginLoss(const BoundArguments& args, const OpRunner& run) {
   return p.done(self.dim() == 1 ? squeeze(each, 0) : each);
 }
 /// multilabel_margin_loss_forward(self, target, reduction): targets count up to the first -1.
-Result<Value> labelMarginLoss(const BoundArguments& args, const OpRunner& run) {
+Result<Value> multilabelMarginLossForward(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   const SymSizes shape = args.tensor(1).symSizes();
@@ -207,23 +207,23 @@ Result<Value> labelMarginLoss(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts lossDecompositionsTable[] = {
-    decomposes("aten::mse_loss", inOpMath<squaredLoss>),
-    decomposes("aten::mse_loss_backward", inOpMath<squaredLossBackward>),
-    decomposes("aten::smooth_l1_loss", inOpMath<smoothLoss>),
-    decomposes("aten::smooth_l1_loss_backward", inOpMath<smoothLossBackward>),
+    decomposes("aten::mse_loss", inOpMath<mseLoss>),
+    decomposes("aten::mse_loss_backward", inOpMath<mseLossBackward>),
+    decomposes("aten::smooth_l1_loss", inOpMath<smoothL1Loss>),
+    decomposes("aten::smooth_l1_loss_backward", inOpMath<smoothL1LossBackward>),
     decomposes("aten::huber_loss", inOpMath<huberLoss>),
     decomposes("aten::huber_loss_backward", inOpMath<huberLossBackward>),
-    decomposes("aten::binary_cross_entropy", inOpMath<crossEntropy>),
-    decomposes("aten::binary_cross_entropy_backward", inOpMath<crossEntropyBackward>),
-    decomposes("aten::binary_cross_entropy_with_logits", inOpMath<crossEntropyOfLogits>),
+    decomposes("aten::binary_cross_entropy", inOpMath<binaryCrossEntropy>),
+    decomposes("aten::binary_cross_entropy_backward", inOpMath<binaryCrossEntropyBackward>),
+    decomposes("aten::binary_cross_entropy_with_logits", inOpMath<binaryCrossEntropyWithLogits>),
     decomposes("aten::soft_margin_loss", inOpMath<softMarginLoss>),
     decomposes("aten::soft_margin_loss_backward", inOpMath<softMarginLossBackward>),
-    decomposes("aten::nll_loss_forward", likelihoodLoss),
-    decomposes("aten::nll_loss2d_forward", likelihoodLoss),
-    decomposes("aten::nll_loss_backward", likelihoodLossBackward),
-    decomposes("aten::nll_loss2d_backward", likelihoodLossBackward),
+    decomposes("aten::nll_loss_forward", nllLossForward),
+    decomposes("aten::nll_loss2d_forward", nllLossForward),
+    decomposes("aten::nll_loss_backward", nllLossBackward),
+    decomposes("aten::nll_loss2d_backward", nllLossBackward),
     decomposes("aten::multi_margin_loss", multiMarginLoss),
-    decomposes("aten::multilabel_margin_loss_forward", labelMarginLoss),
+    decomposes("aten::multilabel_margin_loss_forward", multilabelMarginLossForward),
 };
 
 const OpRegistration lossDecompositions({.facts = lossDecompositionsTable});

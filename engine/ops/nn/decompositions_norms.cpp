@@ -30,7 +30,7 @@ Normalized normalized(Formulas& p, const Formula& x, const Sizes& dims, double e
 }
 
 /// native_layer_norm(input, normalized_shape, weight, bias, eps)
-Result<Value> layerNorm(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeLayerNorm(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   const auto rank = input.dim(), inner = std::int64_t(args.symSizes(1).size());
   if (inner == 0 || inner > rank) return mismatch(args, "normalized_shape does not fit the input");
@@ -83,7 +83,7 @@ Result<Value> noLayerFlow(Formulas& p, const Tensor& input, std::int64_t axis) {
 }
 
 /// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
-Result<Value> layerNormBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeLayerNormBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(1);
   const auto axis = input.dim() - std::int64_t(args.symSizes(2).size());
   if (axis < 0) return mismatch(args, "normalized_shape does not fit the input");
@@ -106,7 +106,7 @@ Result<Value> layerNormBackward(const BoundArguments& args, const OpRunner& run)
 }
 
 /// native_group_norm(input, weight, bias, N, C, HxW, group, eps)
-Result<Value> groupNorm(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeGroupNorm(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   const SymInt batch = args.symInteger(3), channels = args.symInteger(4), positions = args.symInteger(5);
   const SymInt groups = args.symInteger(6);
@@ -155,7 +155,7 @@ Formula groupInputFlow(Formulas& p, const GroupFlow& flow, const Tensor& input) 
 }
 
 /// native_group_norm_backward(grad_output, input, mean, rstd, weight, N, C, HxW, group, output_mask)
-Result<Value> groupNormBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeGroupNormBackward(const BoundArguments& args, const OpRunner& run) {
   GroupFlow flow{args.symInteger(5), args.symInteger(6), args.symInteger(7), args.symInteger(8), 1, {}, {}};
   flow.each = floorDiv(flow.channels, flow.groups);
   const SymSizes perChannel{flow.batch, flow.channels, flow.positions};
@@ -174,10 +174,10 @@ Result<Value> groupNormBackward(const BoundArguments& args, const OpRunner& run)
 }
 
 constexpr OpFacts normDecompositionsTable[] = {
-    decomposes("aten::native_layer_norm", layerNorm),
-    decomposes("aten::native_layer_norm_backward", layerNormBackward),
-    decomposes("aten::native_group_norm", groupNorm),
-    decomposes("aten::native_group_norm_backward", inOpMath<groupNormBackward>),
+    decomposes("aten::native_layer_norm", nativeLayerNorm),
+    decomposes("aten::native_layer_norm_backward", nativeLayerNormBackward),
+    decomposes("aten::native_group_norm", nativeGroupNorm),
+    decomposes("aten::native_group_norm_backward", inOpMath<nativeGroupNormBackward>),
 };
 
 const OpRegistration normDecompositions({.facts = normDecompositionsTable});

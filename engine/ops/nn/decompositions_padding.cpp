@@ -36,7 +36,7 @@ Formula nearest(const Formula& place, const SymInt& size) {
 
 /// pad(self, padding): `source` says where a place comes from.
 template <Formula (*source)(const Formula&, const SymInt&)>
-Result<Value> padded(const BoundArguments& args, const OpRunner& run) {
+Result<Value> reflectionPadOrReplicationPad(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const Margins margins(args.symSizes(1));
   const auto first = self.dim() - std::int64_t(margins.count());
@@ -71,7 +71,7 @@ std::array<Area, 3> areasOf(Formulas& p, const Formula& at, const SymInt& last, 
 }
 
 /// reflection_padNd_backward(grad_output, self, padding): the sum of what every mirror image gives.
-Result<Value> reflectionBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> reflectionPadBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(1);
   const Margins margins(args.symSizes(2));
   const auto rank = std::size_t(self.dim()), first = rank - margins.count();
@@ -110,15 +110,15 @@ Result<Value> reflectionBackward(const BoundArguments& args, const OpRunner& run
 }
 
 constexpr OpFacts paddingDecompositionsTable[] = {
-    decomposes("aten::reflection_pad1d", padded<mirrored>),
-    decomposes("aten::reflection_pad2d", padded<mirrored>),
-    decomposes("aten::reflection_pad3d", padded<mirrored>),
-    decomposes("aten::replication_pad1d", padded<nearest>),
-    decomposes("aten::replication_pad2d", padded<nearest>),
-    decomposes("aten::replication_pad3d", padded<nearest>),
-    decomposes("aten::reflection_pad1d_backward", inOpMath<reflectionBackward>),
-    decomposes("aten::reflection_pad2d_backward", inOpMath<reflectionBackward>),
-    decomposes("aten::reflection_pad3d_backward", inOpMath<reflectionBackward>),
+    decomposes("aten::reflection_pad1d", reflectionPadOrReplicationPad<mirrored>),
+    decomposes("aten::reflection_pad2d", reflectionPadOrReplicationPad<mirrored>),
+    decomposes("aten::reflection_pad3d", reflectionPadOrReplicationPad<mirrored>),
+    decomposes("aten::replication_pad1d", reflectionPadOrReplicationPad<nearest>),
+    decomposes("aten::replication_pad2d", reflectionPadOrReplicationPad<nearest>),
+    decomposes("aten::replication_pad3d", reflectionPadOrReplicationPad<nearest>),
+    decomposes("aten::reflection_pad1d_backward", inOpMath<reflectionPadBackward>),
+    decomposes("aten::reflection_pad2d_backward", inOpMath<reflectionPadBackward>),
+    decomposes("aten::reflection_pad3d_backward", inOpMath<reflectionPadBackward>),
 };
 
 const OpRegistration paddingDecompositions({.facts = paddingDecompositionsTable});

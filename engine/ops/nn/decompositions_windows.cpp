@@ -32,7 +32,7 @@ Taps tapsOf(Formulas& p, std::int64_t in, std::int64_t out, bool aligned, double
 }
 
 /// upsample_linear1d, _bilinear2d, _trilinear3d(input, output_size, align_corners, scales…).
-Result<Value> interpolated(const BoundArguments& args, const OpRunner& run) {
+Result<Value> upsampleLinear(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   const Sizes out = args.sizes(1);
   const auto dims = out.size();
@@ -76,7 +76,7 @@ Formula blockIndices(Formulas& p, std::int64_t size, std::int64_t kernel, std::i
 }
 
 /// im2col(self, kernel_size, dilation, padding, stride)
-Result<Value> imageToColumns(const BoundArguments& args, const OpRunner& run) {
+Result<Value> im2col(const BoundArguments& args, const OpRunner& run) {
   const Sizes kernel = args.sizes(1), dilation = args.sizes(2), padding = args.sizes(3), stride = args.sizes(4);
   const Tensor& self = args.tensor(0);
   if (self.dim() != 3 && self.dim() != 4) return mismatch(args, "needs 3 or 4 dimensions, got {}", self.dim());
@@ -97,7 +97,7 @@ Result<Value> imageToColumns(const BoundArguments& args, const OpRunner& run) {
   return p.done(batched ? out : squeeze(out, 0));
 }
 /// col2im(self, output_size, kernel_size, dilation, padding, stride): blocks added where they were taken.
-Result<Value> columnsToImage(const BoundArguments& args, const OpRunner& run) {
+Result<Value> col2im(const BoundArguments& args, const OpRunner& run) {
   const Sizes size = args.sizes(1), kernel = args.sizes(2), dilation = args.sizes(3), padding = args.sizes(4),
               stride = args.sizes(5);
   const Tensor& self = args.tensor(0);
@@ -144,7 +144,7 @@ bool hasSmallWindow(const BoundArguments& args) {
 /// max_poolNd_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode): offsets in the window in 8 bits,
 /// indices from them.
 template <std::size_t dims>
-Result<Value> lowMemoryMaxPool(const BoundArguments& args, const OpRunner& run) {
+Result<Value> lowMemoryMaxPoolWithIndices(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const Sizes kernel = repeatedTo(args.sizes(1), dims, 1);
   const Sizes stride = args.sizes(2).empty() ? kernel : repeatedTo(args.sizes(2), dims, 1);
@@ -166,7 +166,7 @@ bool dividesEvenly(const BoundArguments& args) {
   return out.size() == 2 && out[0] > 0 && out[1] > 0 && guardOrFalse(floorMod(in.end()[-2], out[0]) == 0) &&
          guardOrFalse(floorMod(in.back(), out[1]) == 0);
 }
-Result<Value> evenMaxPool(const BoundArguments& args, const OpRunner& run) {
+Result<Value> evenAdaptiveMaxPool(const BoundArguments& args, const OpRunner& run) {
   const Sizes out = args.sizes(1);
   const SymSizes& in = args.tensor(0).symSizes();
   return run.value("aten.max_pool2d_with_indices.default"_op,
@@ -175,7 +175,7 @@ Result<Value> evenMaxPool(const BoundArguments& args, const OpRunner& run) {
 
 /// adaptive_avg_poolNd(self, output_size): to one pixel it is the mean.
 template <std::size_t dims>
-Result<Value> adaptiveAverage(const BoundArguments& args, const OpRunner& run) {
+Result<Value> adaptiveAvgPool(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const Sizes out = repeatedTo(args.sizes(1), dims, 1);
   Formulas p(args, run);
@@ -200,7 +200,7 @@ Result<Value> adaptiveAverage(const BoundArguments& args, const OpRunner& run) {
 // Embeddings
 
 /// embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): rows added up.
-Result<Value> embeddingBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> embeddingDenseBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor &grad = args.tensor(0), &indices = args.tensor(1);
   Formulas p(args, run);
   Formula flow = p(to(p[0], opMathType(grad.dtype())));
@@ -219,20 +219,20 @@ Result<Value> embeddingBackward(const BoundArguments& args, const OpRunner& run)
 }
 
 constexpr OpFacts windowDecompositionsTable[] = {
-    decomposes("aten::upsample_linear1d.", inOpMath<interpolated>),
-    decomposes("aten::upsample_bilinear2d.", inOpMath<interpolated>),
-    decomposes("aten::upsample_trilinear3d.", inOpMath<interpolated>),
-    decomposes("aten::im2col", imageToColumns),
-    decomposes("aten::col2im", inOpMath<columnsToImage>),
-    decomposes("aten::adaptive_avg_pool2d", adaptiveAverage<2>),
-    decomposes("aten::adaptive_avg_pool3d", adaptiveAverage<3>),
-    decomposes("aten::embedding_dense_backward", embeddingBackward),
+    decomposes("aten::upsample_linear1d.", inOpMath<upsampleLinear>),
+    decomposes("aten::upsample_bilinear2d.", inOpMath<upsampleLinear>),
+    decomposes("aten::upsample_trilinear3d.", inOpMath<upsampleLinear>),
+    decomposes("aten::im2col", im2col),
+    decomposes("aten::col2im", inOpMath<col2im>),
+    decomposes("aten::adaptive_avg_pool2d", adaptiveAvgPool<2>),
+    decomposes("aten::adaptive_avg_pool3d", adaptiveAvgPool<3>),
+    decomposes("aten::embedding_dense_backward", embeddingDenseBackward),
 };
 
 constexpr TableProgram programs[] = {
-    {"aten::max_pool2d_with_indices", lowMemoryMaxPool<2>, hasSmallWindow<2>},
-    {"aten::max_pool3d_with_indices", lowMemoryMaxPool<3>, hasSmallWindow<3>},
-    {"aten::adaptive_max_pool2d", evenMaxPool, dividesEvenly},
+    {"aten::max_pool2d_with_indices", lowMemoryMaxPoolWithIndices<2>, hasSmallWindow<2>},
+    {"aten::max_pool3d_with_indices", lowMemoryMaxPoolWithIndices<3>, hasSmallWindow<3>},
+    {"aten::adaptive_max_pool2d", evenAdaptiveMaxPool, dividesEvenly},
 };
 
 const OpRegistration windowDecompositions({.facts = windowDecompositionsTable, .programs = programs});

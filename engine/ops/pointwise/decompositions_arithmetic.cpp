@@ -39,7 +39,7 @@ Result<Value> angle(const BoundArguments& args, const OpRunner& run) {
 }
 /// A bound may be a number or a tensor.
 template <int bound>
-Result<Value> oneBound(const BoundArguments& args, const OpRunner& run) {
+Result<Value> clampMinOrClampMax(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const OpId clamps = args.values[1].isTensor() ? "aten.clamp.Tensor"_op : "aten.clamp.default"_op;
   if constexpr (bound == 0) return p.done({clamps, {p[0], p[1]}});
@@ -53,17 +53,17 @@ Result<Value> clampByBounds(const BoundArguments& args, const OpRunner& run) {
   if (!args.none(2)) x = {byTensors ? "aten.clamp_max.Tensor"_op : "aten.clamp_max.default"_op, {x, p[2]}};
   return p.done(x);
 }
-Result<Value> degrees(const BoundArguments& args, const OpRunner& run) {
+Result<Value> rad2deg(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(p[0] * (180 / M_PI));
 }
-Result<Value> radians(const BoundArguments& args, const OpRunner& run) {
+Result<Value> deg2rad(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(p[0] * (M_PI / 180));
 }
 /// fmin and fmax: NaN only where both are.
 template <bool greatest>
-Result<Value> ofNumbers(const BoundArguments& args, const OpRunner& run) {
+Result<Value> fminOrFmax(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula wins = greatest ? p[1] < p[0] : p[1] > p[0];
   return p.done(where(isnan(p[1]) | wins, p[0], p[1]));
@@ -72,7 +72,7 @@ Result<Value> floorDivide(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(roundedQuotient(p[0], p[1], "floor"));
 }
-Result<Value> fraction(const BoundArguments& args, const OpRunner& run) {
+Result<Value> frac(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(p[0] - floor(abs(p[0])) * sign(p[0]));
 }
@@ -84,13 +84,13 @@ Result<Value> heaviside(const BoundArguments& args, const OpRunner& run) {
   return p.done(where(zero, p[1], step));
 }
 template <bool negative>
-Result<Value> isInfinite(const BoundArguments& args, const OpRunner& run) {
+Result<Value> isposinfOrIsneginf(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (isFloating(args.tensor(0).dtype())) return p.done(equals(p[0], negative ? -infinity : infinity));
   return p.done({"aten.zeros_like.default"_op, {p[0]}, {{"dtype", DType::Bool}}});
 }
 /// lcm(a, b) = |a / gcd · b|; nothing divides 0 and 0 but 1.
-Result<Value> leastMultiple(const BoundArguments& args, const OpRunner& run) {
+Result<Value> lcm(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   Formula divisor = p({"aten.gcd.default"_op, {p[0], p[1]}});
   divisor = p(where(equals(divisor, 0), 1, divisor));
@@ -107,7 +107,7 @@ Result<Value> lerp(const BoundArguments& args, const OpRunner& run) {
 }
 /// log(exp(a) + exp(b)), or of powers of 2.
 template <bool ofTwo>
-Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
+Result<Value> logaddexpOrLogaddexp2(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula first = p(p[0] >= p[1]);
   const Formula high = p(where(first, p[0], p[1])), low = p(where(first, p[1], p[0]));
@@ -119,7 +119,7 @@ Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
   return p.done(where(equal, p[0], high + log1p(exp(low - high))));
 }
 /// masked_fill(self, mask, value): dense, whatever self is.
-Result<Value> filledWhere(const BoundArguments& args, const OpRunner& run) {
+Result<Value> maskedFill(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   Formula value = p[2];
@@ -131,7 +131,7 @@ Result<Value> filledWhere(const BoundArguments& args, const OpRunner& run) {
     value = args.number(2) != 0;
   return p.done(contiguous(where(p[1], value, p[0])));
 }
-Result<Value> multigamma(const BoundArguments& args, const OpRunner& run) {
+Result<Value> mvlgamma(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const auto count = args.integer(1);
   const Tensor& self = args.tensor(0);
@@ -146,7 +146,7 @@ double largestFinite(DType dtype) {
   return dtype == DType::Float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
 }
 /// nan_to_num(self, nan, posinf, neginf) of real numbers.
-Result<Value> numbersOnly(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nanToNum(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const DType dtype = args.tensor(0).dtype();
   if (!isFloating(dtype)) return p.done(clone(p[0]));
@@ -155,18 +155,18 @@ Result<Value> numbersOnly(const BoundArguments& args, const OpRunner& run) {
   x = p(where({"aten.isneginf.default"_op, {x}}, args.numberIf(3).value_or(-most), x));
   return p.done(where({"aten.isposinf.default"_op, {x}}, args.numberIf(2).value_or(most), x));
 }
-Result<Value> roundedTo(const BoundArguments& args, const OpRunner& run) {
+Result<Value> roundDecimals(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const double unit = std::pow(10.0, double(args.integer(1)));
   return p.done(round(p[0] * unit) * (1 / unit));
 }
 /// other - alpha · self
-Result<Value> subtractedFrom(const BoundArguments& args, const OpRunner& run) {
+Result<Value> rsub(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (args.number(2) == 1) return p.done({"aten.sub.Tensor"_op, {p[1], p[0]}});
   return p.done({"aten.sub.Tensor"_op, {p[1], p[0]}, {{"alpha", args.values[2]}}});
 }
-Result<Value> signOf(const BoundArguments& args, const OpRunner& run) {
+Result<Value> sgn(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (!isComplex(args.tensor(0).dtype())) return p.done(sign(p[0]));
   const Formula size = p(abs(p[0]));
@@ -177,20 +177,20 @@ Result<Value> square(const BoundArguments& args, const OpRunner& run) {
   return p.done(pow(p[0], 2));
 }
 template <bool greatest>
-Result<Value> extremeOfTwo(const BoundArguments& args, const OpRunner& run) {
+Result<Value> maxOrMin(const BoundArguments& args, const OpRunner& run) {
   return run.value(greatest ? "aten.maximum.default"_op : "aten.minimum.default"_op, args.values);
 }
-Result<Value> cardinalSine(const BoundArguments& args, const OpRunner& run) {
+Result<Value> sinc(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula x = p(p[0] * M_PI);
   return p.done(where(equals(x, 0), 1, sin(x) / x));
 }
-Result<Value> entropy(const BoundArguments& args, const OpRunner& run) {
+Result<Value> entr(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula value = p(where(p[0] > 0, -p[0] * log(p[0]), where(equals(p[0], 0), 0, -infinity)));
   return p.done(where(isnan(p[0]), p[0], value));
 }
-Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
+Result<Value> logNdtr(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula t = p(p[0] * M_SQRT1_2);
   const Formula low = p(log(Formula("aten.special_erfcx.default"_op, {-t}) / 2) - t * t);
@@ -198,46 +198,45 @@ Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
 }
 /// self · log(other), or of 1 + other; 0 where self is, NaN where other is.
 template <bool plusOne>
-Result<Value> timesLog(const BoundArguments& args, const OpRunner& run) {
+Result<Value> xlogyOrXlog1py(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Formula product = p(where(equals(p[0], 0), 0, p[0] * (plusOne ? log1p(p[1]) : log(p[1]))));
   return p.done(where(isnan(p[1]), std::nan(""), product));
 }
 
-
 constexpr OpFacts arithmeticDecompositionsTable[] = {
     decomposes("aten::addcmul", inOpMath<addcmul>),
     decomposes("aten::addcdiv", inOpMath<addcdiv>),
     decomposes("aten::angle", angle),
-    decomposes("aten::clamp_min", oneBound<0>),
-    decomposes("aten::clamp_max", oneBound<1>),
-    decomposes("aten::rad2deg", inRealMath<degrees>),
-    decomposes("aten::deg2rad", inRealMath<radians>),
-    decomposes("aten::fmin", ofNumbers<false>),
-    decomposes("aten::fmax", ofNumbers<true>),
+    decomposes("aten::clamp_min", clampMinOrClampMax<0>),
+    decomposes("aten::clamp_max", clampMinOrClampMax<1>),
+    decomposes("aten::rad2deg", inRealMath<rad2deg>),
+    decomposes("aten::deg2rad", inRealMath<deg2rad>),
+    decomposes("aten::fmin", fminOrFmax<false>),
+    decomposes("aten::fmax", fminOrFmax<true>),
     decomposes("aten::floor_divide", floorDivide),
-    decomposes("aten::frac", inOpMath<fraction>),
+    decomposes("aten::frac", inOpMath<frac>),
     decomposes("aten::heaviside", inOpMath<heaviside>),
-    decomposes("aten::isposinf", isInfinite<false>),
-    decomposes("aten::isneginf", isInfinite<true>),
-    decomposes("aten::lcm", leastMultiple),
+    decomposes("aten::isposinf", isposinfOrIsneginf<false>),
+    decomposes("aten::isneginf", isposinfOrIsneginf<true>),
+    decomposes("aten::lcm", lcm),
     decomposes("aten::lerp", inOpMath<lerp>),
-    decomposes("aten::logaddexp", inOpMath<logOfSum<false>>),
-    decomposes("aten::logaddexp2", inOpMath<logOfSum<true>>),
-    decomposes("aten::masked_fill", filledWhere),
-    decomposes("aten::mvlgamma", inRealMath<multigamma>),
-    decomposes("aten::nan_to_num", numbersOnly),
-    decomposes("aten::round.decimals", roundedTo),
-    decomposes("aten::rsub", subtractedFrom),
-    decomposes("aten::sgn", signOf),
-    decomposes("aten::sinc", inRealMath<cardinalSine>),
-    decomposes("aten::special_entr", inRealMath<entropy>),
-    decomposes("aten::special_log_ndtr", inRealMath<logNormal>),
-    decomposes("aten::special_xlog1py", inRealMath<timesLog<true>>),
+    decomposes("aten::logaddexp", inOpMath<logaddexpOrLogaddexp2<false>>),
+    decomposes("aten::logaddexp2", inOpMath<logaddexpOrLogaddexp2<true>>),
+    decomposes("aten::masked_fill", maskedFill),
+    decomposes("aten::mvlgamma", inRealMath<mvlgamma>),
+    decomposes("aten::nan_to_num", nanToNum),
+    decomposes("aten::round.decimals", roundDecimals),
+    decomposes("aten::rsub", rsub),
+    decomposes("aten::sgn", sgn),
+    decomposes("aten::sinc", inRealMath<sinc>),
+    decomposes("aten::special_entr", inRealMath<entr>),
+    decomposes("aten::special_log_ndtr", inRealMath<logNdtr>),
+    decomposes("aten::special_xlog1py", inRealMath<xlogyOrXlog1py<true>>),
     decomposes("aten::square", square),
-    decomposes("aten::max.other", extremeOfTwo<true>),
-    decomposes("aten::min.other", extremeOfTwo<false>),
-    decomposes("aten::xlogy", inRealMath<timesLog<false>>),
+    decomposes("aten::max.other", maxOrMin<true>),
+    decomposes("aten::min.other", maxOrMin<false>),
+    decomposes("aten::xlogy", inRealMath<xlogyOrXlog1py<false>>),
 };
 
 constexpr TableProgram inductor[] = {

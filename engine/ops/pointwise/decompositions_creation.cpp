@@ -37,19 +37,19 @@ Value plainNumber(int number, DType dtype) {
 
 /// zeros(size), ones(size).
 template <int number>
-Result<Value> filledSizes(const BoundArguments& args, const OpRunner& run) {
+Result<Value> zerosOrOnes(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Options made = Options::of(args, DType::Float32, Device());
   return p.done(full(args.symSizes(0), plainNumber(number, made.dtype), made.dtype, made.device));
 }
 /// new_zeros(self, size), new_ones(self, size).
 template <int number>
-Result<Value> newFilled(const BoundArguments& args, const OpRunner& run) {
+Result<Value> newZerosOrNewOnes(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), plainNumber(number, made.dtype), made.dtype, made.device));
 }
-Result<Value> newFullProgram(const BoundArguments& args, const OpRunner& run) {
+Result<Value> newFull(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), p[2], made.dtype, made.device));
@@ -63,7 +63,7 @@ Result<Value> newEmpty(const BoundArguments& args, const OpRunner& run) {
 }
 /// zeros_like(self), ones_like(self): in the layout of self.
 template <int number>
-Result<Value> filledLike(const BoundArguments& args, const OpRunner& run) {
+Result<Value> zerosLikeOrOnesLike(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Options made = Options::like(args);
   KeywordValues options;
@@ -72,12 +72,12 @@ Result<Value> filledLike(const BoundArguments& args, const OpRunner& run) {
   if (made.format) options.emplace_back("memory_format", *made.format);
   return p.done({"aten.full_like.default"_op, {p[0], plainNumber(number, made.dtype)}, std::move(options)});
 }
-Result<Value> filled(const BoundArguments& args, const OpRunner& run) {
+Result<Value> fill(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (args.values[1].isTensor()) return p.done({"aten.copy.default"_op, {p[0], p[1]}});
   return p.done({"aten.full_like.default"_op, {p[0], p[1]}, {{"pin_memory", false}}});
 }
-Result<Value> zeroed(const BoundArguments& args, const OpRunner& run) {
+Result<Value> zero(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(zerosLike(p[0]));
 }
@@ -120,7 +120,7 @@ Result<Value> typedFull(const BoundArguments& args, const OpRunner& run) {
 bool namesNoDtype(const BoundArguments& args) { return args.none(args.position("dtype")); }
 
 /// eye(n) and eye(n, m).
-Result<Value> identity(const BoundArguments& args, const OpRunner& run) {
+Result<Value> eye(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const bool square = args.op->schema.arguments[1].name != "m";
   const Options made = Options::of(args, DType::Float32, Device());
@@ -132,7 +132,7 @@ Result<Value> identity(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// where with numbers: they become 0-d tensors of the dtype that all promote to.
-Result<Value> chosen(const BoundArguments& args, const OpRunner& run) {
+Result<Value> whereScalar(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& condition = args.tensor(0);
   const DType dtype = resultType(std::span(args.values).subspan(1, 2));
@@ -145,21 +145,21 @@ Result<Value> chosen(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts creationDecompositionsTable[] = {
-    decomposes("aten::zeros", filledSizes<0>),
-    decomposes("aten::ones", filledSizes<1>),
-    decomposes("aten::new_zeros", newFilled<0>),
-    decomposes("aten::new_ones", newFilled<1>),
-    decomposes("aten::new_full", newFullProgram),
+    decomposes("aten::zeros", zerosOrOnes<0>),
+    decomposes("aten::ones", zerosOrOnes<1>),
+    decomposes("aten::new_zeros", newZerosOrNewOnes<0>),
+    decomposes("aten::new_ones", newZerosOrNewOnes<1>),
+    decomposes("aten::new_full", newFull),
     decomposes("aten::new_empty", newEmpty),
-    decomposes("aten::zeros_like", filledLike<0>),
-    decomposes("aten::ones_like", filledLike<1>),
+    decomposes("aten::zeros_like", zerosLikeOrOnesLike<0>),
+    decomposes("aten::ones_like", zerosLikeOrOnesLike<1>),
     decomposes("aten::empty_like", emptyLike),
-    decomposes("aten::fill", filled),
-    decomposes("aten::zero", zeroed),
-    decomposes("aten::eye", identity),
-    decomposes("aten::where.Scalar", chosen),
-    decomposes("aten::where.ScalarSelf", chosen),
-    decomposes("aten::where.ScalarOther", chosen),
+    decomposes("aten::fill", fill),
+    decomposes("aten::zero", zero),
+    decomposes("aten::eye", eye),
+    decomposes("aten::where.Scalar", whereScalar),
+    decomposes("aten::where.ScalarSelf", whereScalar),
+    decomposes("aten::where.ScalarOther", whereScalar),
 };
 
 constexpr TableProgram inductor[] = {

@@ -27,7 +27,7 @@ std::optional<DType> dtypeOf(const BoundArguments& args) {
 }
 
 /// arange(end) and arange(start, end) with a step of 1; what was given stays given.
-Result<Value> counted(const BoundArguments& args, const OpRunner& run) {
+Result<Value> arange(const BoundArguments& args, const OpRunner& run) {
   const bool fromZero = args.op->schema.arguments[1].name != "end";
   KeywordValues options;
   for (std::size_t i = fromZero ? 1 : 2; i < args.values.size(); ++i)
@@ -48,7 +48,7 @@ Formula iota(const SymInt& length, const Formula& start, const Formula& step, DT
 bool isWhole(const Value& value) { return value.asSymInt().has_value(); }
 
 /// arange.start_step(start, end, step): iota of whole numbers, arithmetic on one for others.
-Result<Value> iotaRange(const BoundArguments& args, const OpRunner& run) {
+Result<Value> arangeStartStep(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const bool whole = isWhole(args.values[0]) && isWhole(args.values[1]) && isWhole(args.values[2]);
   const DType dtype = dtypeOf(args).value_or(whole ? DType::Int64 : DType::Float32);
@@ -72,7 +72,7 @@ Result<Value> iotaRange(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// linspace(start, end, steps): from the nearer end; ends may be 0-d tensors.
-Result<Value> linearSpace(const BoundArguments& args, const OpRunner& run) {
+Result<Value> linspace(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::int64_t steps = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Float32);
@@ -96,7 +96,7 @@ Result<Value> linearSpace(const BoundArguments& args, const OpRunner& run) {
   return p.done(to(where(near, rising, falling), dtype));
 }
 /// logspace(start, end, steps, base): powers of the base.
-Result<Value> powerSpace(const BoundArguments& args, const OpRunner& run) {
+Result<Value> logspace(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const DType dtype = dtypeOf(args).value_or(DType::Float32);
   const OpId spaces[] = {"aten.linspace.default"_op, "aten.linspace.Scalar_Tensor"_op, "aten.linspace.Tensor_Scalar"_op,
@@ -136,7 +136,7 @@ Formula joined(Formulas& p, const Formula& a, const Formula& b, const Formula& c
 }
 
 /// tril_indices(row, col, offset): the rows of a trapezoid by the root of a count, then a rectangle.
-Result<Value> lowerIndices(const BoundArguments& args, const OpRunner& run) {
+Result<Value> trilIndices(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::int64_t row = args.integer(0), col = args.integer(1), offset = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Int64);
@@ -156,7 +156,7 @@ Result<Value> lowerIndices(const BoundArguments& args, const OpRunner& run) {
   return p.done(joined(p, shifted, restRows, inTrapezoid, restColumns));
 }
 /// triu_indices(row, col, offset): the rectangle comes first.
-Result<Value> upperIndices(const BoundArguments& args, const OpRunner& run) {
+Result<Value> triuIndices(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const std::int64_t row = args.integer(0), col = args.integer(1), offset = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Int64);
@@ -178,7 +178,7 @@ Result<Value> upperIndices(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// _to_copy(self, *, dtype, layout, device, pin_memory, non_blocking, memory_format)
-Result<Value> castByPrims(const BoundArguments& args, const OpRunner& run) {
+Result<Value> toCopy(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Device* device = named(args, "device").as<Device>();
   const std::optional<DType> dtype = dtypeOf(args);
@@ -194,14 +194,14 @@ Result<Value> castByPrims(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts rangeDecompositionsTable[] = {
-    decomposes("aten::arange.", counted),
-    decomposes("aten::arange.start", counted),
-    decomposes("aten::arange.start_step", iotaRange),
-    decomposes("aten::linspace", linearSpace),
-    decomposes("aten::logspace", powerSpace),
-    decomposes("aten::tril_indices", lowerIndices),
-    decomposes("aten::triu_indices", upperIndices),
-    decomposes("aten::_to_copy", castByPrims),
+    decomposes("aten::arange.", arange),
+    decomposes("aten::arange.start", arange),
+    decomposes("aten::arange.start_step", arangeStartStep),
+    decomposes("aten::linspace", linspace),
+    decomposes("aten::logspace", logspace),
+    decomposes("aten::tril_indices", trilIndices),
+    decomposes("aten::triu_indices", triuIndices),
+    decomposes("aten::_to_copy", toCopy),
 };
 
 const OpRegistration rangeDecompositions({.facts = rangeDecompositionsTable});

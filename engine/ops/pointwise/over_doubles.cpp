@@ -175,7 +175,7 @@ Result<Value> logitBackwardProgram(const BoundArguments& args, const OpRunner& r
   return p.done(where(inside, slope, newFull(p[1], {}, std::nan(""))));
 }
 /// rrelu_with_noise_backward(grad, self, noise, lower, upper, training, self_is_result)
-Result<Value> rreluBackwardProgram(const BoundArguments& args, const OpRunner& run) {
+Result<Value> rreluWithNoiseBackwardProgram(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const double lower = args.number(3), upper = args.number(4);
   if (args.boolean(5) && upper - lower > 1e-6) return p.done(p[0] * p[2]);
@@ -199,7 +199,7 @@ constexpr OpRow overDoublesRows[] = {
           "bool training, bool self_is_result) -> Tensor",
           pointwise, elementShape, rreluBackwardKernel}
         .derivative(slope<piecewise>)
-        .decomposition(inOpMath<rreluBackwardProgram>),
+        .decomposition(inOpMath<rreluWithNoiseBackwardProgram>),
 };
 
 const OpRegistration overDoublesOps({.rows = overDoublesRows});

@@ -164,7 +164,7 @@ Result<Value> preluKernelBackwardProgram(const BoundArguments& args, const OpRun
   return p.done(std::vector<Formula>{ofInput, where(p[1] > 0, 0.0, p[1] * p[0])});
 }
 /// grad where |self| is above lambd, which is also the slope of hardshrink.
-Result<Value> shrinkBackwardProgram(const BoundArguments& args, const OpRunner& run) {
+Result<Value> hardshrinkBackwardOrSoftshrinkBackward(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const double bound = args.number(2);
   return p.done(where((p[1] >= -bound) & (p[1] <= bound), 0.0, p[0]));
@@ -225,11 +225,11 @@ constexpr OpRow reluRows[] = {
     pointwiseRow("aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
                  rounded<ShrinkBackward>)
         .derivative(slope<piecewise>)
-        .decomposition(shrinkBackwardProgram),
+        .decomposition(hardshrinkBackwardOrSoftshrinkBackward),
     pointwiseRow("aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
                  rounded<ShrinkBackward>)
         .derivative(slope<piecewise>)
-        .decomposition(shrinkBackwardProgram),
+        .decomposition(hardshrinkBackwardOrSoftshrinkBackward),
 };
 
 const OpRegistration reluOps({.rows = reluRows});

@@ -12,7 +12,7 @@ Formula uniformLike(const Formula& x) { return {"aten.rand_like.default"_op, {x}
 Formula normalLike(const Formula& x) { return {"aten.randn_like.default"_op, {x}}; }
 
 /// native_dropout(input, p, train): what stays, and the mask of it.
-Result<Value> dropout(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nativeDropout(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const double rate = args.number(1);
   const bool trains = args.none(2) || args.boolean(2);
@@ -23,7 +23,7 @@ Result<Value> dropout(const BoundArguments& args, const OpRunner& run) {
   const Formula kept = p(stays * p[0] * (1.0 / (1.0 - rate)));
   return p.done(std::vector<Formula>{kept, stays});
 }
-/// dropout(input, p, train): a copy where nothing is dropped.
+/// native_dropout(input, p, train): a copy where nothing is dropped.
 Result<Value> dropoutOrCopy(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (!args.boolean(2) || args.number(1) == 0) return p.done(clone(p[0]));
@@ -35,7 +35,7 @@ Result<Value> uniform(const BoundArguments& args, const OpRunner& run) {
   return p.done(uniformLike(p[0]) * (args.number(2) - args.number(1)) + p[1]);
 }
 /// normal_functional(self, mean, std)
-Result<Value> normal(const BoundArguments& args, const OpRunner& run) {
+Result<Value> normalFunctional(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(normalLike(p[0]) * p[2] + p[1]);
 }
@@ -63,7 +63,7 @@ Result<Value> geometric(const BoundArguments& args, const OpRunner& run) {
 
 /// rand_like(self) and randn_like(self): new numbers, permuted where self is laid out otherwise.
 template <bool isNormal>
-Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
+Result<Value> randLikeOrRandnLike(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const MemoryFormat* given = args.values[args.position("memory_format")].as<MemoryFormat>();
   const MemoryFormat format = given ? *given : MemoryFormat::Preserve;
@@ -85,7 +85,7 @@ Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// rrelu_with_noise_functional(self, noise, lower, upper, training): the slopes that were drawn are the second result.
-Result<Value> rreluWithNoise(const BoundArguments& args, const OpRunner& run) {
+Result<Value> rreluWithNoiseFunctional(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   if (!args.boolean(4)) {
     const Formula out({"aten.leaky_relu.default"_op, {p[0], (args.number(2) + args.number(3)) / 2}});
@@ -98,16 +98,20 @@ Result<Value> rreluWithNoise(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts randomDecompositionsTable[] = {
-    decomposes("aten::native_dropout", dropout), decomposes("aten::uniform", uniform),
-    decomposes("aten::normal_functional", normal), decomposes("aten::log_normal", logNormal),
-    decomposes("aten::cauchy", cauchy),          decomposes("aten::exponential", exponential),
-    decomposes("aten::geometric", geometric),    decomposes("aten::rrelu_with_noise_functional", rreluWithNoise),
+    decomposes("aten::native_dropout", nativeDropout),
+    decomposes("aten::uniform", uniform),
+    decomposes("aten::normal_functional", normalFunctional),
+    decomposes("aten::log_normal", logNormal),
+    decomposes("aten::cauchy", cauchy),
+    decomposes("aten::exponential", exponential),
+    decomposes("aten::geometric", geometric),
+    decomposes("aten::rrelu_with_noise_functional", rreluWithNoiseFunctional),
 };
 
 constexpr TableProgram programs[] = {
     {"aten::dropout", dropoutOrCopy, nullptr, DecompositionTable::Core},
-    {"aten::rand_like", drawnLike<false>},
-    {"aten::randn_like", drawnLike<true>},
+    {"aten::rand_like", randLikeOrRandnLike<false>},
+    {"aten::randn_like", randLikeOrRandnLike<true>},
 };
 
 const OpRegistration randomDecompositions({.facts = randomDecompositionsTable, .programs = programs});

@@ -24,14 +24,14 @@ Result<Value> all(const BoundArguments& args, const OpRunner& run) {
   return p.done(args.tensor(0).dtype() == DType::UInt8 ? to(result, DType::UInt8) : result);
 }
 /// aminmax(self, *, dim, keepdim)
-Result<Value> extremes(const BoundArguments& args, const OpRunner& run) {
+Result<Value> aminmax(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Value dims = args.none(1) ? intList({}) : intList({args.integer(1)});
   const Formula least = p({"aten.amin.default"_op, {p[0], dims, p[2]}});
   return p.done(std::vector<Formula>{least, {"aten.amax.default"_op, {p[0], dims, p[2]}}});
 }
 /// count_nonzero(self) and count_nonzero(self, dims).
-Result<Value> nonzeros(const BoundArguments& args, const OpRunner& run) {
+Result<Value> countNonzero(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   Sizes dims;
   const bool ofOne = args.op->id == "aten.count_nonzero.default"_op;
@@ -39,7 +39,7 @@ Result<Value> nonzeros(const BoundArguments& args, const OpRunner& run) {
   return p.done(sum(differs(p[0], 0), dims));
 }
 /// logsumexp(self, dims, keepdim)
-Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
+Result<Value> logsumexp(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(Sizes dims, wrapDims(args, args.sizes(1), self.dim()));
   for (std::int64_t d = 0; dims.empty() && d < self.dim(); ++d) dims.push_back(d);
@@ -52,7 +52,7 @@ Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
   return p.done(log(sum(exp(p[0] - top), dims, keep)) + offset);
 }
 /// nansum(self, dim, keepdim, *, dtype)
-Result<Value> sumOfNumbers(const BoundArguments& args, const OpRunner& run) {
+Result<Value> nansum(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   KeywordValues options;
   if (!args.none(3)) options.emplace_back("dtype", args.values[3]);
@@ -68,7 +68,7 @@ Result<Value> norm(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// linalg_vector_norm(self, ord, dim, keepdim, *, dtype): the root of a sum of powers.
-Result<Value> vectorNorm(const BoundArguments& args, const OpRunner& run) {
+Result<Value> linalgVectorNorm(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const double order = args.number(1);
   DType dtype = args.dtypeIf(4).value_or(self.dtype());
@@ -88,7 +88,7 @@ Result<Value> vectorNorm(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// renorm(self, p, dim, maxnorm): slices along dim whose norm is larger are made that long.
-Result<Value> renormalized(const BoundArguments& args, const OpRunner& run) {
+Result<Value> renorm(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   Sizes others;
@@ -110,11 +110,11 @@ KeywordValues varianceOptions(const BoundArguments& args) {
   if (args.boolean(3)) options.emplace_back("keepdim", true);
   return options;
 }
-Result<Value> deviation(const BoundArguments& args, const OpRunner& run) {
+Result<Value> stdCorrection(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   return p.done(sqrt({"aten.var.correction"_op, {p[0], p[1]}, varianceOptions(args)}));
 }
-Result<Value> deviationAndMean(const BoundArguments& args, const OpRunner& run) {
+Result<Value> stdMean(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const auto [variance, mean] = p.several<2>({"aten.var_mean.correction"_op, {p[0], p[1]}, varianceOptions(args)});
   return p.done(std::vector<Formula>{sqrt(variance), mean});
@@ -132,7 +132,7 @@ bool isOfBools(const BoundArguments& args) {
 }
 /// amax and amin of bools; without dims over all.
 template <bool greatest>
-Result<Value> boolExtremum(const BoundArguments& args, const OpRunner& run) {
+Result<Value> boolAmaxOrAmin(const BoundArguments& args, const OpRunner& run) {
   if (args.sizes(1).empty() && !args.boolean(2))
     return run.value(greatest ? "aten.any.default"_op : "aten.all.default"_op, {args.values[0]});
   return run.value(greatest ? "aten.any.dims"_op : "aten.all.dims"_op, args.values);
@@ -166,23 +166,23 @@ Result<Value> isIn(const BoundArguments& args, const OpRunner& run) {
 
 constexpr OpFacts reductionDecompositionsTable[] = {
     decomposes("aten::all", all),
-    decomposes("aten::aminmax", extremes),
-    decomposes("aten::count_nonzero", nonzeros),
-    decomposes("aten::logsumexp", inRealMath<logOfSum>),
-    decomposes("aten::nansum", sumOfNumbers),
+    decomposes("aten::aminmax", aminmax),
+    decomposes("aten::count_nonzero", countNonzero),
+    decomposes("aten::logsumexp", inRealMath<logsumexp>),
+    decomposes("aten::nansum", nansum),
     decomposes("aten::norm.Scalar", norm),
     decomposes("aten::norm.ScalarOpt_dim", norm),
-    decomposes("aten::linalg_vector_norm", vectorNorm),
-    decomposes("aten::renorm", renormalized),
-    decomposes("aten::std.correction", deviation),
-    decomposes("aten::std_mean.correction", deviationAndMean),
+    decomposes("aten::linalg_vector_norm", linalgVectorNorm),
+    decomposes("aten::renorm", renorm),
+    decomposes("aten::std.correction", stdCorrection),
+    decomposes("aten::std_mean.correction", stdMean),
     decomposes("aten::sum.", sumOfAll),
     decomposes("aten::isin.Tensor_Tensor", isIn),
 };
 
 constexpr TableProgram programs[] = {
-    {"aten::amax", boolExtremum<true>, isOfBools},
-    {"aten::amin", boolExtremum<false>, isOfBools},
+    {"aten::amax", boolAmaxOrAmin<true>, isOfBools},
+    {"aten::amin", boolAmaxOrAmin<false>, isOfBools},
 };
 
 const OpRegistration reductionDecompositions({.facts = reductionDecompositionsTable, .programs = programs});
