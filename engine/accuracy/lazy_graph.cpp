@@ -93,14 +93,16 @@ void LazyGraph::moveReturnedUp() {
     if (isLast && std::ranges::none_of(node.inputs(), isFixed) && std::ranges::any_of(node.inputs(), isComputed))
       returned.insert(id->index);
   }
+  std::vector<std::size_t> staying(order.size() + 1, order.size());  // by position: from there on, the first that stays
+  for (std::size_t at = order.size(); at-- > 0;)
+    staying[at] = returned.contains(order[at].index) ? staying[at + 1] : at;
   std::map<std::uint32_t, std::size_t> ready = positions();  // for what moves, where the last of its inputs is
   for (const NodeId id : order) {
     if (!returned.contains(id.index)) continue;
     std::size_t last = 0;
     for (const NodeId input : graph.node(id).inputs()) last = std::max(last, ready.at(input.index));
     ready[id.index] = last;
-    std::size_t next = last + 1;
-    while (next < order.size() && returned.contains(order[next].index)) ++next;
+    const std::size_t next = staying[last + 1];
     if (next < order.size()) graph.moveBefore(id, order[next]);
   }
 }

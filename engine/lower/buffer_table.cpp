@@ -5,6 +5,7 @@
 
 #include "engine/lower/channels_last.h"
 #include "engine/lower/lowering_fit.h"
+#include "engine/lower/view_shapes.h"
 #include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/strides.h"
 
@@ -284,9 +285,9 @@ class BufferPlanner {
     const BufferView* base = m_table.view(info.base);
     if (!base) return {};
     const std::int64_t shift = m_table.m_buffers[std::size_t(base->buffer)].storageOffset;
-    BoundArguments bound = m_values[info.viewCall].bound;
-    bound.values[0] = metaTensor(m_values[info.base].dtype, base->sizes, base->strides, base->offset + shift);
-    KERF_TRY(const Value shape, runShapeRule(bound));
+    KERF_TRY(const Value shape, m_shapes.of(info.viewCall, m_values[info.viewCall].bound, [&] {
+      return metaTensor(m_values[info.base].dtype, base->sizes, base->strides, base->offset + shift);
+    }));
     const Tensor& result = shape.isList() ? shape.list()[std::size_t(info.item)].tensor() : shape.tensor();
     m_table.m_views[node.id().index] = {base->buffer, result.symSizes(), result.symStrides(),
                                         result.symOffset() - shift};
@@ -318,6 +319,7 @@ class BufferPlanner {
   const ImageLayout m_layout;
   std::vector<bool> m_channelsLast;
   BufferTable m_table;
+  ViewShapes m_shapes;
   std::vector<bool> m_needed, m_owned;
   std::vector<int> m_cost;
   std::vector<std::unordered_set<NodeId>> m_readers;

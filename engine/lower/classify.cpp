@@ -4,6 +4,7 @@
 #include "engine/ir/call_values.h"
 #include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
+#include "engine/lower/view_shapes.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/symbolic/shape_env.h"
@@ -14,10 +15,7 @@ void askFor(const Node& node) {
   if (ShapeEnv* env = ShapeEnv::current()) env->setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
 }
 
-NodeId ValueTable::root(NodeId id) const {
-  while ((*this)[id].kind == ValueKind::View) id = (*this)[id].base;
-  return id;
-}
+NodeId ValueTable::root(NodeId id) const { return (*this)[id].kind == ValueKind::View ? (*this)[id].root : id; }
 
 namespace {
 
@@ -233,14 +231,15 @@ class Classifier {
   Result<void> makeView(NodeId, NodeId call, ValueInfo& info, std::size_t item = 0) {
     const ValueInfo& source = m_table[call];
     info.base = source.operandNodes[0];
+    info.root = m_table.root(info.base);
     info.viewCall = call;
     info.item = int(item);
     info.needsLayout = source.bound.op->id == "aten.as_strided.default"_op;
     info.kind = ValueKind::View;
     if (info.needsLayout) return {};
-    BoundArguments bound = source.bound;
-    bound.values[0] = metaTensor(m_table[info.base].dtype, m_table[info.base].sizes);
-    KERF_TRY(const Value shape, runShapeRule(bound));
+    KERF_TRY(const Value shape, m_shapes.of(call, source.bound, [&] {
+      return metaTensor(m_table[info.base].dtype, m_table[info.base].sizes);
+    }));
     const Value& result = shape.isList() ? shape.list()[item] : shape;
     info.viewStrides = result.tensor().symStrides();
     info.viewOffset = result.tensor().symOffset();
@@ -350,6 +349,7 @@ class Classifier {
 
   const NodeChoice& m_choice;
   ValueTable m_table;
+  ViewShapes m_shapes;
   std::vector<Value> m_metas;  ///< by NodeId::index, tensors without storage
   int m_segment = 0;
 };

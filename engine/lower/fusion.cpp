@@ -1,13 +1,17 @@
 #include "engine/lower/fusion.h"
 
 #include <algorithm>
+#include <queue>
 #include <set>
 #include <unordered_map>
 
+#include "engine/lower/group_levels.h"
 #include "engine/lower/group_order.h"
 #include "engine/lower/loop_split.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/append_missing.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -96,8 +100,7 @@ std::vector<Placement> placements(const FusionGroup& group, const LoopSpace& spa
 Affine renamed(const Affine& index, const IndexMap& assignment) {
   Affine result = Affine::number(index.constant);
   for (std::size_t v = 0; v < index.coefficients.size(); ++v)
-    if (!isZero(index.coefficients[v]))
-      result = result + assignment[v] * index.coefficients[v];
+    if (!isZero(index.coefficients[v])) result = result + assignment[v] * index.coefficients[v];
   return result;
 }
 
@@ -106,6 +109,12 @@ IndexMap movedAssignment(const IndexMap& assignment, const IndexMap& moved) {
   IndexMap result;
   for (const Affine& index : assignment) result.push_back(renamed(index, moved));
   return result;
+}
+
+std::vector<NodeId> nodesOf(const std::vector<Read>& reads) {
+  std::vector<NodeId> nodes;
+  for (const Read& read : reads) nodes.push_back(read.node);
+  return nodes;
 }
 
 class Fuser {
@@ -148,19 +157,15 @@ class Fuser {
   Result<void> addWrite(NodeId id) {
     KERF_CHECK(addComputed(id, MemberPart::Fill));
     KERF_TRY(Candidate writes, candidateFor(id, MemberPart::Writes));
-    addDependency(writes.dependencies, id);
-    startGroup(writes);
-    m_plan.groups.back().writes = true;
+    appendMissing(writes.dependencies, groupsOf({id}));
+    startGroup(writes, true);
     return {};
   }
 
   void addExtern(NodeId id) {
     FusionGroup group{true, false, m_values[id].segment, 0, {}, {{id, nullptr, {}}}, {}, {}};
-    for (const NodeId input : m_values.graph().node(id).inputs()) {
-      const NodeId root = m_values.root(input);
-      group.reads.push_back(root);
-      addDependency(group.dependencies, root);
-    }
+    for (const NodeId input : m_values.graph().node(id).inputs()) group.reads.push_back(m_values.root(input));
+    appendMissing(group.dependencies, groupsOf(group.reads));
     const int own = int(m_plan.groups.size());
     if (isOrdered(m_values.graph().node(id))) {
       if (m_lastOrdered >= 0 && std::ranges::find(group.dependencies, m_lastOrdered) == group.dependencies.end())
@@ -169,6 +174,7 @@ class Fuser {
     }
     m_groupOf[id] = own;
     m_plan.groups.push_back(std::move(group));
+    m_levels.update(m_plan.groups, own);
   }
 
   /// Random ops draw from one generator, each what is next; nested graphs may.
@@ -177,10 +183,11 @@ class Fuser {
     return op ? has(op->traits, OpTrait::Random) : node.target().starts_with("torch.ops.higher_order.");
   }
 
-  void addDependency(std::vector<int>& dependencies, NodeId root) const {
-    const auto found = m_groupOf.find(root);
-    if (found != m_groupOf.end() && std::ranges::find(dependencies, found->second) == dependencies.end())
-      dependencies.push_back(found->second);
+  std::vector<int> groupsOf(const std::vector<NodeId>& roots) const {
+    std::vector<int> groups;
+    for (const NodeId root : roots)
+      if (const auto found = m_groupOf.find(root); found != m_groupOf.end()) groups.push_back(found->second);
+    return groups;
   }
 
   Result<Candidate> candidateFor(NodeId id, MemberPart part) {
@@ -191,7 +198,7 @@ class Fuser {
     scratch.variables = candidate.space->variables;
     const ElementBuilder::Member member{id, candidate.space, variablesUpTo(scratch.variables.size()), part};
     KERF_TRY(candidate.reads, readsOf(member, scratch));
-    for (const Read& read : candidate.reads) addDependency(candidate.dependencies, read.node);
+    appendMissing(candidate.dependencies, groupsOf(nodesOf(candidate.reads)));
     for (const Expr& e : scratch.exprs) candidate.cost += exprOpInfo(e.op).cost;
     return candidate;
   }
@@ -208,8 +215,8 @@ class Fuser {
     return reads;
   }
 
-  void startGroup(const Candidate& candidate) {
-    FusionGroup group{false, false, candidate.segment, candidate.cost, candidate.space->variables, {}, {}, {}};
+  void startGroup(const Candidate& candidate, bool writes = false) {
+    FusionGroup group{false, writes, candidate.segment, candidate.cost, candidate.space->variables, {}, {}, {}};
     m_plan.groups.push_back(std::move(group));
     enter(int(m_plan.groups.size()) - 1, candidate,
           {variablesUpTo(candidate.space->variables.size()), candidate.space->variables, {}});
@@ -230,15 +237,21 @@ class Fuser {
       if (group.isExtern || group.writes || group.segment != candidate.segment) continue;
       if (m_values[group.members.front().node].alone || wouldSlowDown(group, candidate)) continue;
       if (group.members.size() >= maxMembers || group.cost + candidate.cost > maxCost) continue;
-      if (dependsThroughOthers(candidate, g)) continue;
-      for (const Placement& placement : placements(group, *candidate.space)) {
-        if (!readsFit(renamedReads(candidate.reads, placement.assignment), g, placement)) continue;
-        enter(g, candidate, placement);
-        return true;
-      }
-      if (joinSplit(candidate, g)) return true;
+      const auto closesCycle = [&] { return m_levels.dependThroughOthers(m_plan.groups, candidate.dependencies, g); };
+      if (ShapeEnv::current() != nullptr && closesCycle()) continue;  // else comparing sizes would add guards
+      std::optional<Placement> placement = placementIn(candidate, g);
+      if (!placement) placement = splitPlacement(candidate, g);
+      if (!placement || closesCycle()) continue;
+      enter(g, candidate, *placement);
+      return true;
     }
     return false;
+  }
+
+  std::optional<Placement> placementIn(const Candidate& candidate, int g) const {
+    for (Placement& placement : placements(m_plan.groups[std::size_t(g)], *candidate.space))
+      if (readsFit(renamedReads(candidate.reads, placement.assignment), g, placement)) return std::move(placement);
+    return std::nullopt;
   }
 
   static std::vector<Read> renamedReads(std::vector<Read> reads, const IndexMap& assignment) {
@@ -249,59 +262,46 @@ class Fuser {
   }
 
   /// An element-wise value of what the group computes, seen through a view that cuts its loops otherwise.
-  bool joinSplit(const Candidate& candidate, int g) {
+  std::optional<Placement> splitPlacement(const Candidate& candidate, int g) const {
     const FusionGroup& group = m_plan.groups[std::size_t(g)];
     const auto isScan = [&](const auto& member) { return m_values[member.node].kind == ValueKind::Scan; };
-    if (m_values[candidate.node].kind != ValueKind::Pointwise) return false;
-    if (!anyReduced(group.variables)) return false;
-    if (std::ranges::find(candidate.dependencies, g) == candidate.dependencies.end()) return false;
-    if (std::ranges::any_of(group.members, isScan)) return false;
+    if (m_values[candidate.node].kind != ValueKind::Pointwise) return std::nullopt;
+    if (!anyReduced(group.variables)) return std::nullopt;
+    if (std::ranges::find(candidate.dependencies, g) == candidate.dependencies.end()) return std::nullopt;
+    if (std::ranges::any_of(group.members, isScan)) return std::nullopt;
     const auto common = commonLoops(group.variables, candidate.space->sizes());
-    if (!common || common->row < shortestRow) return false;
+    if (!common || common->row < shortestRow) return std::nullopt;
     std::int64_t outer = 1;
     for (const SymInt size : outerSizes(common->variables)) outer *= size.bits();
-    if (outer < fewestOuter) return false;
+    if (outer < fewestOuter) return std::nullopt;
     LoopKernel scratch;
     scratch.variables = common->variables;
     const auto reads = readsOf({candidate.node, candidate.space, common->ofValue, candidate.part}, scratch);
-    const Placement placement{common->ofValue, common->variables, common->ofKernel};
-    if (!reads || !readsFit(*reads, g, placement)) return false;
-    enter(g, candidate, placement);
-    return true;
+    Placement placement{common->ofValue, common->variables, common->ofKernel};
+    if (!reads || !readsFit(*reads, g, placement)) return std::nullopt;
+    return placement;
   }
 
   /// Producers' groups, latest first; then recent groups that read the same memory.
   std::vector<int> orderedGroups(const Candidate& candidate) const {
     std::vector<int> result = candidate.dependencies;
     std::ranges::sort(result, std::greater<>());
-    std::set<NodeId> wanted;
-    for (const Read& read : candidate.reads) wanted.insert(read.node);
-    std::size_t tried = 0;
-    for (int g = int(m_plan.groups.size()) - 1; g >= 0 && tried < horizontalCandidates; --g) {
-      const FusionGroup& group = m_plan.groups[std::size_t(g)];
-      if (group.isExtern || group.writes || std::ranges::find(result, g) != result.end()) continue;
-      if (std::ranges::none_of(group.reads, [&](NodeId node) { return wanted.contains(node); })) continue;
-      result.push_back(g);
-      ++tried;
+    const std::set<int> producers(result.begin(), result.end());
+    // The latest reader of each value that is read, then the one before it.
+    using Place = std::pair<int, std::pair<const std::set<int>*, std::set<int>::const_reverse_iterator>>;
+    const auto isEarlier = [](const Place& a, const Place& b) { return a.first < b.first; };
+    std::priority_queue<Place, std::vector<Place>, decltype(isEarlier)> latest(isEarlier);
+    for (const Read& read : candidate.reads)
+      if (const auto readers = m_readersOf.find(read.node); readers != m_readersOf.end())
+        latest.push({*readers->second.rbegin(), {&readers->second, readers->second.rbegin()}});
+    for (int last = -1; !latest.empty() && result.size() < producers.size() + horizontalCandidates;) {
+      auto [g, place] = latest.top();
+      latest.pop();
+      if (++place.second != place.first->rend()) latest.push({*place.second, place});
+      if (g != last && !producers.contains(g)) result.push_back(g);
+      last = g;
     }
     return result;
-  }
-
-  /// Whether another group that the candidate needs itself needs group g: joining would close a cycle.
-  bool dependsThroughOthers(const Candidate& candidate, int g) const {
-    std::vector<int> stack;
-    for (const int d : candidate.dependencies)
-      if (d != g) stack.push_back(d);
-    std::vector<bool> seen(m_plan.groups.size(), false);
-    while (!stack.empty()) {
-      const int at = stack.back();
-      stack.pop_back();
-      if (at == g) return true;
-      if (seen[std::size_t(at)]) continue;
-      seen[std::size_t(at)] = true;
-      for (const int d : m_plan.groups[std::size_t(at)].dependencies) stack.push_back(d);
-    }
-    return false;
   }
 
   /// Every value of the group must be read, over the placement's loops, at the very element that the group has at hand.
@@ -323,12 +323,15 @@ class Fuser {
     group.variables = placement.variables;
     group.members.push_back({candidate.node, candidate.space, placement.assignment, candidate.part});
     if (group.members.size() > 1) group.cost += candidate.cost;
-    for (const int d : candidate.dependencies)
-      if (d != g && std::ranges::find(group.dependencies, d) == group.dependencies.end())
-        group.dependencies.push_back(d);
-    for (const Read& read : candidate.reads)
-      if (std::ranges::find(group.reads, read.node) == group.reads.end()) group.reads.push_back(read.node);
+    std::vector<int> dependencies = candidate.dependencies;
+    std::erase(dependencies, g);
+    appendMissing(group.dependencies, dependencies);
+    const std::vector<NodeId> reads = nodesOf(candidate.reads);
+    appendMissing(group.reads, reads);
+    if (!group.writes)
+      for (const NodeId read : reads) m_readersOf[read].insert(g);
     m_groupOf[candidate.node] = g;
+    m_levels.update(m_plan.groups, g);
   }
 
   void sortGroups() {
@@ -348,6 +351,8 @@ class Fuser {
   const bool m_fuse;
   FusionPlan m_plan;
   std::unordered_map<NodeId, int> m_groupOf;
+  std::unordered_map<NodeId, std::set<int>> m_readersOf;  ///< groups that others may join
+  GroupLevels m_levels;
   int m_lastOrdered = -1;  ///< the newest group of such a node
 };
 

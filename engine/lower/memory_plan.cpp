@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <numeric>
 
 #include "engine/lower/lowered_graph.h"
+#include "engine/lower/taken_places.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -34,21 +36,6 @@ std::int64_t aligned(std::int64_t bytes) {
   return std::max<std::int64_t>(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-/// Smallest gap between the places that are taken while `life` lasts; after the last one where none fits.
-std::int64_t bestFit(const std::vector<const Lifetime*>& placed, const Lifetime& life) {
-  std::int64_t best = -1, bestGap = 0, end = 0;
-  for (const Lifetime* p : placed) {  // sorted by offset
-    if (p->last < life.first || p->first > life.last) continue;
-    const std::int64_t gap = p->offset - end;
-    if (gap >= aligned(life.bytes) && (best < 0 || gap < bestGap)) {
-      best = end;
-      bestGap = gap;
-    }
-    end = std::max(end, p->offset + aligned(p->bytes));
-  }
-  return best < 0 ? end : best;
-}
-
 /// Bytes of all buffers that `counts` as an expression.
 template <class Counts>
 std::string sumText(const LoweredGraph& graph, Counts&& counts) {
@@ -61,9 +48,12 @@ std::string sumText(const LoweredGraph& graph, Counts&& counts) {
 
 /// The step at which most bytes are in use at the example's sizes.
 int fullestStep(const LoweredGraph& graph) {
-  std::vector<std::int64_t> used(graph.steps.size() + 1, 0);
-  for (const Lifetime& life : graph.lifetimes)
-    for (int s = life.first; s <= life.last; ++s) used[std::size_t(s)] += life.bytes;
+  std::vector<std::int64_t> used(graph.steps.size() + 2, 0);  // first by how much it changes
+  for (const Lifetime& life : graph.lifetimes) {
+    used[std::size_t(life.first)] += life.bytes;
+    used[std::size_t(life.last) + 1] -= life.bytes;
+  }
+  std::partial_sum(used.begin(), used.end(), used.begin());
   return int(std::ranges::max_element(used) - used.begin());
 }
 
@@ -73,11 +63,14 @@ ArenaSize placeBuffers(std::vector<Lifetime>& lifetimes) {
   std::vector<Lifetime*> order;
   for (Lifetime& life : lifetimes) order.push_back(&life);
   std::ranges::sort(order, {}, [](const Lifetime* life) { return std::pair(-aligned(life->bytes), life->buffer); });
-  std::vector<const Lifetime*> placed;
+  if (order.empty()) return {};
+  TakenPlaces places(
+      {std::ranges::min(lifetimes, {}, &Lifetime::first).first, std::ranges::max(lifetimes, {}, &Lifetime::last).last});
   ArenaSize size;
   for (Lifetime* life : order) {
-    life->offset = bestFit(placed, *life);
-    placed.insert(std::ranges::upper_bound(placed, life->offset, {}, &Lifetime::offset), life);
+    const StepSpan time{life->first, life->last};
+    life->offset = places.bestFit(time, aligned(life->bytes));
+    places.take(time, {life->offset, life->offset + aligned(life->bytes)});
     size.planned = std::max(size.planned, life->offset + aligned(life->bytes));
     size.unplanned += aligned(life->bytes);
   }

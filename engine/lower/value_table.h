@@ -18,8 +18,8 @@ enum class ValueKind : std::uint8_t {
   View,       ///< looks at `base` through viewSizes / viewStrides / viewOffset
   Pointwise,
   Reduction,
-  Scan,   ///< as a reduction, but every element of one dimension has a result
-  Write,  ///< filled, then written to at computed places
+  Scan,    ///< as a reduction, but every element of one dimension has a result
+  Write,   ///< filled, then written to at computed places
   Tuple,   ///< several results of a reduction or a split; only its getitems are looked at
   Number,  ///< follows from the sizes of the inputs: nothing runs
   Extern,  ///< runs as a library or reference kernel
@@ -37,13 +37,14 @@ struct ValueInfo {
   int segment = 0;     ///< grows at every mutating op; kernels never reach across
   bool alone = false;  ///< in a kernel or a call of its own, whatever could be fused with it
 
-  const Lowering* lowering = nullptr;  ///< of Pointwise, Reduction and Tuple values that are computed
-  int item = 0;                        ///< which result of a Tuple this is
-  BoundArguments bound;                ///< tensors in it have no storage
-  std::vector<NodeId> operandNodes;    ///< per schema argument; invalid where it is no node
+  const Lowering* lowering = nullptr;             ///< of Pointwise, Reduction and Tuple values that are computed
+  int item = 0;                                   ///< which result of a Tuple this is
+  BoundArguments bound;                           ///< tensors in it have no storage
+  std::vector<NodeId> operandNodes;               ///< per schema argument; invalid where it is no node
   std::vector<std::vector<NodeId>> operandItems;  ///< the same for lists; empty where it is none
   // View: on a row-major base these sizes, strides and offset give the value
   NodeId base;
+  NodeId root;               ///< what the base is a view of in the end; the base itself if it is no view
   NodeId viewCall;           ///< the node whose op makes the view (a split, of which this is an item)
   bool needsLayout = false;  ///< as_strided: only meaningful on memory
   SymSizes viewStrides;

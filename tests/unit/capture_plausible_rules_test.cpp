@@ -215,7 +215,7 @@ void checkRules(UseRules rules, std::size_t leastChecked) {
     const DType dtype = dtypeFor(rules, rule);
     const Sizes sizes = dtype == DType::Float32 && rules.data() == scaleRules().data() ? Sizes{4, 3, 2} : Sizes{6, 5};
     const Call call = callOf(*info, rule, dtype, sizes);
-    const ValueNeed need = needOfPlaceholder(call.module, call.x);
+    const ValueNeed need = needOfNode(call.module, call.x);
     if (isConditional(rule.ops) && need.unknown()) continue;
     ASSERT_FALSE(need.unknown()) << rule.ops << " " << rule.argument << " of " << info->schema.text;
     expectValues(rule, need, dtype, sizes);

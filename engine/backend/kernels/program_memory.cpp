@@ -43,6 +43,8 @@ class MemoryWalk {
     m_releasedAt.assign(program.slots.size(), int(program.steps.size()));
     for (std::size_t s = 0; s < program.steps.size(); ++s)
       for (const int slot : program.steps[s].releases) m_releasedAt[std::size_t(slot)] = int(s);
+    m_lastUse = m_releasedAt;
+    for (const Step& step : program.steps) keepBases(step);
   }
 
   std::vector<StepMemory> run() {
@@ -56,7 +58,7 @@ class MemoryWalk {
       if (step.slot < 0) continue;
       if (step.kind == StepKind::Convolution) always += packedFilter(step);
       if (m_program.slots[std::size_t(step.slot)].kind == SlotKind::Result)
-        add(change, int(s), lastUse(std::size_t(step.slot)), ownBytes(step));
+        add(change, int(s), m_lastUse[std::size_t(step.slot)], ownBytes(step));
     }
     std::vector<StepMemory> rows;
     std::int64_t live = always;
@@ -89,15 +91,15 @@ class MemoryWalk {
     return sharesMemory(node) ? 0 : bytesOf(node.meta().value);
   }
 
-  /// The step after which neither the slot nor anything that lives on it is needed.
-  int lastUse(std::size_t slot) const {
-    int last = m_releasedAt[slot];
-    for (const Step& step : m_program.steps) {
-      if (step.slot < 0 || !step.node.valid() || !sharesMemory(nodeOf(step))) continue;
-      for (const NodeId input : nodeOf(step).inputs())
-        if (m_program.views[input.index].slot == int(slot)) last = std::max(last, m_releasedAt[std::size_t(step.slot)]);
+  /// What a result lives on is needed as long as the result.
+  void keepBases(const Step& step) {
+    if (step.slot < 0 || !step.node.valid() || !sharesMemory(nodeOf(step))) return;
+    for (const NodeId input : nodeOf(step).inputs()) {
+      const int base = m_program.views[input.index].slot;
+      if (base < 0) continue;
+      int& last = m_lastUse[std::size_t(base)];
+      last = std::max(last, m_releasedAt[std::size_t(step.slot)]);
     }
-    return last;
   }
 
   /// The copy of a filter that a convolution over images with channels last keeps.
@@ -111,7 +113,8 @@ class MemoryWalk {
 
   const Program& m_program;
   const Graph& m_graph;
-  std::vector<int> m_releasedAt;
+  std::vector<int> m_releasedAt;  ///< by slot: the step after which it is not needed
+  std::vector<int> m_lastUse;     ///< the same, counting what lives on it
 };
 
 }  // namespace

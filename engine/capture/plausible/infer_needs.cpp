@@ -28,6 +28,8 @@ struct Reached {
 
 class NeedSearch {
  public:
+  explicit NeedSearch(ListPlaces& lists) : m_lists(lists) {}
+
   ValueNeed run(const GraphModule& module, NodeId start) {
     const TensorMeta* meta = module.graph.node(start).meta().value.tensor();
     m_isIndexLike = meta != nullptr && isIntegral(meta->dtype) && meta->dtype != DType::Bool;
@@ -78,8 +80,7 @@ class NeedSearch {
     if (argument == Argument(place.node)) return visitUse(place, site);
     const ListArgument* list = argument.asList();
     if (list == nullptr) return;
-    for (std::size_t i = 0; i < list->items.size(); ++i) {
-      if (!(list->items[i] == Argument(place.node))) continue;
+    for (const std::size_t i : m_lists.of(*list, place.node)) {
       site.item = std::ptrdiff_t(i);
       visitUse(place, site);
     }
@@ -164,6 +165,7 @@ class NeedSearch {
     return false;
   }
 
+  ListPlaces& m_lists;
   ValueNeed m_need;
   std::deque<Reached> m_open;
   std::set<std::tuple<const GraphModule*, std::uint32_t, std::ptrdiff_t>> m_seen;
@@ -173,8 +175,13 @@ class NeedSearch {
 
 }  // namespace
 
-ValueNeed needOfNode(const GraphModule& module, NodeId node) { return NeedSearch().run(module, node); }
+ValueNeed needOfNode(const GraphModule& module, NodeId node) {
+  ListPlaces lists;
+  return needOfNode(module, node, lists);
+}
 
-ValueNeed needOfPlaceholder(const GraphModule& module, NodeId placeholder) { return needOfNode(module, placeholder); }
+ValueNeed needOfNode(const GraphModule& module, NodeId node, ListPlaces& lists) {
+  return NeedSearch(lists).run(module, node);
+}
 
 }  // namespace kerf::inline capture

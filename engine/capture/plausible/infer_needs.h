@@ -4,15 +4,16 @@
 
 #include <vector>
 
+#include "engine/capture/plausible/list_places.h"
 #include "engine/capture/plausible/value_need.h"
 #include "engine/ir/graph_module.h"
 
 namespace kerf::inline capture {
 
-/// Sizes are those of the nodes' metadata: a use whose sizes are unknown asks for zero where it indexes, and for
-/// nothing elsewhere.
-ValueNeed needOfPlaceholder(const GraphModule& module, NodeId placeholder);
-/// The same of an attribute's node (get_attr).
+/// Of a placeholder, or of an attribute's node (get_attr). Sizes are those of the nodes' metadata: a use whose sizes are
+/// unknown asks for zero where it indexes, and for nothing elsewhere.
 ValueNeed needOfNode(const GraphModule& module, NodeId node);
+/// The same for several of one graph, which is not changed in between; `lists` is kept from one to the next.
+ValueNeed needOfNode(const GraphModule& module, NodeId node, ListPlaces& lists);
 
 }  // namespace kerf::inline capture

@@ -81,7 +81,7 @@ const ValueNeed& InputFiller::needOf(std::size_t placeholder) {
   m_shaped = true;
   const auto [found, isNew] = m_needs.try_emplace(placeholder);
   if (isNew && placeholder < m_placeholders.size())
-    found->second = needOfPlaceholder(m_module, m_placeholders[placeholder]);
+    found->second = needOfNode(m_module, m_placeholders[placeholder], m_lists);
   return found->second;
 }
 

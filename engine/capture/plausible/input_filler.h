@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/capture/common/input_origin.h"
+#include "engine/capture/plausible/list_places.h"
 #include "engine/capture/plausible/value_need.h"
 #include "engine/ir/graph_module.h"
 #include "engine/tensor/tensor.h"
@@ -38,6 +39,7 @@ class InputFiller {
   InputFill m_fill;
   std::uint64_t m_seed;
   std::map<std::size_t, ValueNeed> m_needs;
+  ListPlaces m_lists;
 };
 
 }  // namespace kerf::inline capture

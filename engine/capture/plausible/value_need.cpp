@@ -45,8 +45,9 @@ void ValueNeed::meet(const ValueNeed& other) {
   const bool finer = other.spread && (!spread || *other.spread < *spread);
   if (other.centre && (!centre || finer)) centre = other.centre;
   if (finer) spread = other.spread;
+  if (distinct.size() != reasons.size()) distinct = {reasons.begin(), reasons.end()};
   for (const std::string& reason : other.reasons)
-    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+    if (distinct.insert(reason).second) reasons.push_back(reason);
 }
 
 ValueNeed ValueNeed::before(double scale, double offset) const {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace kerf::inline capture {
@@ -39,11 +40,12 @@ struct ValueNeed {
   Pattern pattern = Pattern::Free;
   std::int64_t dim = -1;
   std::int64_t total = 0;
-  bool endsAtTotal = false;              ///< Offsets: the last one is `total` itself
-  double ones = 0.75;                    ///< Binary: share of ones
-  bool whole = false;                    ///< whole numbers, also in float tensors
-  std::optional<double> centre, spread;  ///< mean and standard deviation
-  std::vector<std::string> reasons;      ///< "positive (rsqrt at rsqrt_3)"
+  bool endsAtTotal = false;                  ///< Offsets: the last one is `total` itself
+  double ones = 0.75;                        ///< Binary: share of ones
+  bool whole = false;                        ///< whole numbers, also in float tensors
+  std::optional<double> centre, spread;      ///< mean and standard deviation
+  std::vector<std::string> reasons;          ///< "positive (rsqrt at rsqrt_3)"
+  std::unordered_set<std::string> distinct;  ///< the same, once needs have met: a value may have very many uses
 
   /// Nothing is known of the input.
   bool unknown() const;
