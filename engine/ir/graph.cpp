@@ -18,15 +18,22 @@ std::optional<NodeId> Graph::find(std::string_view name) const {
 
 std::vector<NodeId> Graph::placeholders() const {
   std::vector<NodeId> out;
-  for (const NodeId id : m_order)
+  for (const NodeId id : order())
     if (node(id).op() == Opcode::Placeholder) out.push_back(id);
   return out;
 }
 
 NodeId Graph::outputNode() const {
-  for (auto id = m_order.rbegin(); id != m_order.rend(); ++id)
-    if (node(*id).op() == Opcode::Output) return *id;
+  for (NodeId id = m_order.last(); id.valid(); id = m_order.previous(id))
+    if (node(id).op() == Opcode::Output) return id;
   return {};
+}
+
+std::vector<NodeId> Graph::nodesBefore(NodeId id, std::size_t count) const {
+  std::vector<NodeId> out;
+  for (id = m_order.previous(id); id.valid() && out.size() < count; id = m_order.previous(id)) out.push_back(id);
+  std::ranges::reverse(out);
+  return out;
 }
 
 NodeId Graph::placeholder(std::string_view name, std::optional<Argument> defaultValue) {
@@ -81,18 +88,14 @@ NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, Key
   m_revision.renew();
   nameTable().emplace(node->m_name, id);
   m_nodes.push_back(node);
-  const auto at = m_insertBefore.valid() ? m_order.begin() + std::ptrdiff_t(position(m_insertBefore)) : m_order.end();
-  m_order.insert(at, id);
+  contains(m_insertBefore) ? m_order.insertBefore(id, m_insertBefore) : m_order.append(id);
   addUses(*node);
   return id;
 }
 
 void Graph::insertBefore(NodeId node) { m_insertBefore = node; }
 
-void Graph::insertAfter(NodeId node) {
-  const std::size_t next = position(node) + 1;
-  m_insertBefore = next < m_order.size() ? m_order[next] : NodeId{};
-}
+void Graph::insertAfter(NodeId node) { m_insertBefore = m_order.next(node); }
 
 void Graph::insertAtEnd() { m_insertBefore = {}; }
 
@@ -106,12 +109,11 @@ Result<void> Graph::eraseNode(NodeId id) {
     error.error().atNode(victim.name());
     return error;
   }
-  const std::size_t at = position(id);
-  if (m_insertBefore == id) m_insertBefore = at + 1 < m_order.size() ? m_order[at + 1] : NodeId{};
+  if (m_insertBefore == id) m_insertBefore = m_order.next(id);
   m_revision.renew();
   removeUses(victim);
   forgetName(victim);
-  m_order.erase(m_order.begin() + std::ptrdiff_t(at));
+  m_order.erase(id);
   m_nodes[id.index].reset();
   return {};
 }
@@ -124,8 +126,8 @@ void Graph::forgetName(const Node& node) {
 void Graph::moveBefore(NodeId id, NodeId anchor) {
   if (id == anchor) return;
   m_revision.renew();
-  m_order.erase(m_order.begin() + std::ptrdiff_t(position(id)));
-  m_order.insert(m_order.begin() + std::ptrdiff_t(position(anchor)), id);
+  m_order.erase(id);
+  m_order.insertBefore(id, anchor);
 }
 
 Node& Graph::mutableNode(NodeId id) {
@@ -134,8 +136,6 @@ Node& Graph::mutableNode(NodeId id) {
 }
 
 Graph::NameTable& Graph::nameTable() { return ownCopy(m_byName); }
-
-std::size_t Graph::position(NodeId id) const { return std::size_t(std::ranges::find(m_order, id) - m_order.begin()); }
 
 InsertionScope::InsertionScope(Graph& graph, Where where, NodeId anchor) : m_graph(graph) {
   where == Where::Before ? graph.insertBefore(anchor) : graph.insertAfter(anchor);

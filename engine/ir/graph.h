@@ -14,7 +14,9 @@
 
 #include "engine/ir/copy_on_write.h"
 #include "engine/ir/node.h"
+#include "engine/ir/node_order.h"
 #include "engine/support/hash.h"
+#include "engine/support/number_set.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline ir {
@@ -36,6 +38,11 @@ class NameSpace {
     std::unordered_map<std::string, std::int64_t> lastSuffix;  ///< by base name
     std::unordered_map<std::string, std::int64_t> lastLike;    ///< the same for createLike; only grows
     std::unordered_set<std::string> used;
+    std::unordered_map<std::string, NumberSet> numbers;  ///< of used names, by base name
+
+    void take(const std::string& name);
+    void drop(const std::string& name);
+    std::string firstFree(const std::string& base, std::int64_t& number) const;
   };
   Tables& tables();
   std::shared_ptr<Tables> m_tables;  ///< shared by copies until one of them changes
@@ -58,8 +65,13 @@ class Graph {
 
   // Reading
   std::size_t size() const { return m_order.size(); }
-  /// Node ids in execution order. Invalidated by any insertion, erasure or move.
-  std::span<const NodeId> order() const { return m_order; }
+  /// Node ids in execution order. Invalidated by any insertion, erasure or move, after which it takes time linear in the
+  /// graph's size once more: a loop that changes the graph asks for it before.
+  std::span<const NodeId> order() const { return m_order.all(); }
+  /// Invalid id for the first one; of no node, the last. Takes no time after changes, other than order().
+  NodeId nodeBefore(NodeId node) const { return node.valid() ? m_order.previous(node) : m_order.last(); }
+  /// The `count` nodes before `node`, in execution order; fewer at the graph's beginning.
+  std::vector<NodeId> nodesBefore(NodeId node, std::size_t count) const;
   const Node& node(NodeId id) const;
   bool contains(NodeId id) const;
   std::optional<NodeId> find(std::string_view name) const;
@@ -132,11 +144,10 @@ class Graph {
   void addUses(const Node& user);
   Result<void> lintNode(const Node& node, const std::vector<bool>& defined) const;
   Result<void> lintUsers() const;
-  std::size_t position(NodeId id) const;
   void forgetName(const Node& node);
 
   std::vector<std::shared_ptr<Node>> m_nodes;  ///< by NodeId::index; null once erased; copied on write
-  std::vector<NodeId> m_order;
+  NodeOrder m_order;
   std::shared_ptr<NameTable> m_byName;  ///< shared by copies until one of them changes
   NameSpace m_names;
   NodeId m_insertBefore;  ///< invalid: append at the end

@@ -20,15 +20,19 @@ ArgumentList mapArgs(const ArgumentList& args, const std::function<Argument(Node
   return out;
 }
 
+/// Looks from both ends: passes change a graph from its beginning on, and take it apart from its end.
+void removeUser(std::vector<NodeId>& users, NodeId user) {
+  for (std::size_t front = 0, back = users.size(); front < back; ++front) {
+    --back;
+    if (users[back] == user) return void(users.erase(users.begin() + std::ptrdiff_t(back)));
+    if (users[front] == user) return void(users.erase(users.begin() + std::ptrdiff_t(front)));
+  }
+}
+
 }  // namespace
 
 void Graph::removeUses(const Node& user) {
-  for (const NodeId input : user.inputs()) {
-    auto& users = mutableNode(input).m_users;
-    // late users go first where graphs are taken apart from their end
-    const auto at = std::find(users.rbegin(), users.rend(), user.id());
-    if (at != users.rend()) users.erase(std::next(at).base());
-  }
+  for (const NodeId input : user.inputs()) removeUser(mutableNode(input).m_users, user.id());
 }
 
 void Graph::addUses(const Node& user) {
@@ -92,7 +96,8 @@ void Graph::replaceInput(NodeId user, NodeId oldInput, Argument newInput) {
 std::vector<NodeId> Graph::replaceAllUsesWith(NodeId id, NodeId replacement,
                                               const std::function<bool(const Node&)>& filter) {
   std::vector<NodeId> changed;
-  const std::vector<NodeId> users = node(id).users();
+  // Without a filter, which may look at them, the uses go at once: of many users each would be looked for.
+  const std::vector<NodeId> users = filter ? node(id).users() : std::exchange(mutableNode(id).m_users, {});
   for (const NodeId user : users) {
     if (filter && !filter(node(user))) continue;
     replaceInput(user, id, replacement);
@@ -104,7 +109,8 @@ std::vector<NodeId> Graph::replaceAllUsesWith(NodeId id, NodeId replacement,
 std::size_t Graph::eliminateDeadCode(const std::function<bool(const Node&)>& mustStay) {
   std::vector<bool> dead(m_nodes.size(), false);
   std::size_t count = 0;
-  for (auto at = m_order.rbegin(); at != m_order.rend(); ++at) {
+  const std::vector<NodeId> order(this->order().begin(), this->order().end());
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Node& candidate = node(*at);
     if (candidate.op() == Opcode::Placeholder || candidate.op() == Opcode::Output) continue;
     if (!candidate.users().empty() || mustStay(candidate)) continue;
@@ -115,12 +121,12 @@ std::size_t Graph::eliminateDeadCode(const std::function<bool(const Node&)>& mus
   if (count == 0) return 0;
   m_revision.renew();
   while (m_insertBefore.valid() && dead[m_insertBefore.index]) insertAfter(m_insertBefore);
-  for (const NodeId id : m_order) {
+  for (const NodeId id : order) {
     if (!dead[id.index]) continue;
     forgetName(node(id));
+    m_order.erase(id);
     m_nodes[id.index].reset();
   }
-  std::erase_if(m_order, [&](NodeId id) { return dead[id.index]; });
   return count;
 }
 

@@ -36,9 +36,9 @@ Result<void> Graph::lintNode(const Node& node, const std::vector<bool>& defined)
 
 Result<void> Graph::lintUsers() const {
   std::vector<std::vector<NodeId>> expected(m_nodes.size());
-  for (const NodeId id : m_order)
+  for (const NodeId id : order())
     for (const NodeId input : node(id).inputs()) expected[input.index].push_back(id);
-  for (const NodeId id : m_order) {
+  for (const NodeId id : order()) {
     std::vector<NodeId> actual = node(id).users();
     std::ranges::sort(actual);
     std::ranges::sort(expected[id.index]);
@@ -51,46 +51,46 @@ Result<void> Graph::lintUsers() const {
 Result<void> Graph::lint() const {
   std::vector<bool> defined(m_nodes.size(), false);
   bool placeholdersOver = false;
-  for (std::size_t i = 0; i < m_order.size(); ++i) {
-    const Node& current = node(m_order[i]);
+  for (const NodeId id : order()) {
+    const Node& current = node(id);
     KERF_CHECK(lintNode(current, defined));
-    defined[m_order[i].index] = true;
-    const bool isLast = i + 1 == m_order.size();
+    defined[id.index] = true;
+    const bool isLast = id == m_order.last();
     if ((current.op() == Opcode::Output) != isLast)
       return lintError(current, isLast ? "the last node is not an output" : "there is an output before the end");
     if (current.op() == Opcode::Placeholder && placeholdersOver)
       return lintError(current, fmt::format("placeholder '{}' comes after other nodes", current.name()));
     placeholdersOver |= current.op() != Opcode::Placeholder;
   }
-  if (m_order.empty()) return fail(ErrorCode::Internal, "the graph has no output node");
+  if (size() == 0) return fail(ErrorCode::Internal, "the graph has no output node");
   if (m_byName->size() != m_order.size()) return fail(ErrorCode::Internal, "the table of names does not fit the nodes");
   return lintUsers();
 }
 
 Result<void> Graph::topologicalSort() {
-  const auto position = positions(m_order, m_nodes.size());
+  const auto position = positions(order(), m_nodes.size());
   std::vector<std::size_t> missing(m_nodes.size(), 0);
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-  for (const NodeId id : m_order) {
+  for (const NodeId id : order()) {
     missing[id.index] = node(id).inputs().size();
     if (missing[id.index] == 0) ready.push(position[id.index]);
   }
   std::vector<NodeId> sorted;
-  sorted.reserve(m_order.size());
+  sorted.reserve(size());
   while (!ready.empty()) {
-    const NodeId next = m_order[ready.top()];
+    const NodeId next = order()[ready.top()];
     ready.pop();
     sorted.push_back(next);
     for (const NodeId user : node(next).users())
       if (--missing[user.index] == 0) ready.push(position[user.index]);
   }
   if (sorted.size() == m_order.size()) {
-    if (sorted == m_order) return {};
+    if (std::ranges::equal(sorted, order())) return {};
     m_revision.renew();
-    m_order = std::move(sorted);
+    m_order.assign(std::move(sorted));
     return {};
   }
-  const auto stuck = std::ranges::find_if(m_order, [&](NodeId id) { return missing[id.index] != 0; });
+  const auto stuck = std::ranges::find_if(order(), [&](NodeId id) { return missing[id.index] != 0; });
   Error error{
       ErrorCode::BadInput, fmt::format("'{}' depends on itself through a cycle", node(*stuck).name()), {}, 0, {}, {}};
   error.atNode(node(*stuck).name());
@@ -98,9 +98,9 @@ Result<void> Graph::topologicalSort() {
 }
 
 Hash128 Graph::contentHash() const {
-  HashBuffer buffer(positions(m_order, m_nodes.size()));
+  HashBuffer buffer(positions(order(), m_nodes.size()));
   buffer.number(m_order.size());
-  for (const NodeId id : m_order) {
+  for (const NodeId id : order()) {
     const Node& current = node(id);
     buffer.number(std::uint64_t(current.op()));
     buffer.text(current.name());

@@ -72,6 +72,11 @@ std::pair<std::string, std::int64_t> splitSuffix(const std::string& name) {
   return {name.substr(0, base - 1), std::stoll(name.substr(base))};
 }
 
+/// Whether counting gives this name: not "add" nor "add_012".
+bool isCounted(std::string_view name, std::string_view base, std::int64_t number) {
+  return number == 0 ? name.size() == base.size() + 2 : number > 0 && name[base.size() + 1] != '0';
+}
+
 std::string lastComponent(std::string_view text, int count) {
   std::size_t at = text.size();
   for (; count > 0 && at != std::string_view::npos && at > 0; --count) at = text.rfind('.', at - 1);
@@ -128,6 +133,27 @@ NameSpace::Tables& NameSpace::tables() {
   return *m_tables;
 }
 
+void NameSpace::Tables::take(const std::string& name) {
+  if (!used.insert(name).second) return;
+  if (const auto [base, number] = splitSuffix(name); isCounted(name, base, number)) numbers[base].insert(number);
+}
+
+void NameSpace::Tables::drop(const std::string& name) {
+  if (used.erase(name) == 0) return;
+  if (const auto [base, number] = splitSuffix(name); isCounted(name, base, number)) numbers[base].erase(number);
+}
+
+/// Of base_1, base_2, …: the first free name after `number`, which becomes its number.
+std::string NameSpace::Tables::firstFree(const std::string& base, std::int64_t& number) const {
+  const auto known = numbers.find(base);
+  std::string name;
+  do {
+    number = known == numbers.end() ? number + 1 : known->second.nextFree(number);
+    name = base + "_" + std::to_string(number);
+  } while (used.contains(name));
+  return name;
+}
+
 std::string NameSpace::create(std::string_view candidate) {
   std::string name = legalName(candidate);
   auto [base, number] = splitSuffix(name);
@@ -137,8 +163,8 @@ std::string NameSpace::create(std::string_view candidate) {
     number = known == tables.lastSuffix.end() ? 0 : known->second;
     if (isReservedPythonName(name)) name = base + "_" + std::to_string(++number);
   }
-  while (tables.used.contains(name)) name = base + "_" + std::to_string(++number);
-  tables.used.insert(name);
+  if (tables.used.contains(name)) name = tables.firstFree(base, number);
+  tables.take(name);
   tables.lastSuffix[base] = number;
   return name;
 }
@@ -149,7 +175,7 @@ bool NameSpace::claim(std::string_view name) {
   std::string text(name);
   auto [base, number] = splitSuffix(text);
   if (number >= 0) tables.lastSuffix[base] = number;
-  tables.used.insert(std::move(text));
+  tables.take(text);
   return true;
 }
 
@@ -162,7 +188,7 @@ std::string NameSpace::createLike(std::string_view name) {
   }
 }
 
-void NameSpace::release(std::string_view name) { tables().used.erase(std::string(name)); }
+void NameSpace::release(std::string_view name) { tables().drop(std::string(name)); }
 
 bool NameSpace::taken(std::string_view name) const { return m_tables && m_tables->used.contains(std::string(name)); }
 

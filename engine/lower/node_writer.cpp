@@ -31,12 +31,12 @@ NodeWriter::NodeWriter(GraphModule& module, Decomposes decomposes)
     : m_module(module), m_decomposes(std::move(decomposes)), m_tracer(std::in_place, module, m_decomposes) {}
 
 Result<std::optional<Argument>> NodeWriter::replace(NodeId id, const Program& program, const Check& accepts) {
-  const std::size_t before = graph().order().size();
+  const std::size_t before = graph().size();
   auto written = withoutThrowing([&] { return write(id, program, accepts); });
   if (written) return std::optional(std::move(*written));
   logAt(LogCategory::Compile, LogLevel::Debug, "{} is not written out: {}", graph().node(id).name(),
         written.error().text());
-  KERF_CHECK(takeBack(id, graph().order().size() - before));
+  KERF_CHECK(takeBack(id, graph().size() - before));
   return std::nullopt;
 }
 
@@ -48,10 +48,10 @@ void NodeWriter::dropUnread() {
 
 Result<Argument> NodeWriter::write(NodeId id, const Program& program, const Check& accepts) {
   const InsertionScope scope(graph(), InsertionScope::Where::Before, id);
-  const std::size_t before = graph().order().size();
+  const std::size_t before = graph().size();
   KERF_TRY(const Value result, trace(graph().node(id), program));
   KERF_TRY(Argument replacement, m_tracer->argumentOf(result));
-  const std::vector<NodeId> made = madeBefore(id, graph().order().size() - before);
+  const std::vector<NodeId> made = graph().nodesBefore(id, graph().size() - before);
   if (std::ranges::any_of(made, [&](NodeId node) { return isNumberedByData(graph().node(node)); }))
     return fail(ErrorCode::UnsupportedOp, "it computes with a size that only running the graph tells");
   if (accepts && !accepts({made, replacement})) return fail(ErrorCode::UnsupportedOp, "its parts would not do");
@@ -92,12 +92,6 @@ void NodeWriter::describe(NodeId id, std::span<const NodeId> made) {
   }
 }
 
-std::vector<NodeId> NodeWriter::madeBefore(NodeId id, std::size_t count) {
-  const auto order = graph().order();
-  const auto at = std::ranges::find(order, id);
-  return {at - std::ptrdiff_t(count), at};
-}
-
 /// The node that gives the result now goes by the name of the one that did.
 Result<void> NodeWriter::putInPlace(NodeId id, const Argument& replacement, const std::vector<NodeId>& made) {
   const std::vector<NodeId> users(graph().node(id).users().begin(), graph().node(id).users().end());
@@ -113,7 +107,7 @@ Result<void> NodeWriter::putInPlace(NodeId id, const Argument& replacement, cons
 Result<void> NodeWriter::takeBack(NodeId id, std::size_t count) {
   m_values.clear();
   m_tracer.emplace(m_module, m_decomposes);
-  std::vector<NodeId> made = madeBefore(id, count);
+  std::vector<NodeId> made = graph().nodesBefore(id, count);
   for (auto last = made.rbegin(); last != made.rend(); ++last) KERF_CHECK(graph().eraseNode(*last));
   return {};
 }

@@ -50,7 +50,6 @@ class NodeWriter {
   Result<Value> trace(const Node& node, const Program& program);
   Result<Value> valueOf(NodeId id);
   void describe(NodeId id, std::span<const NodeId> made);
-  std::vector<NodeId> madeBefore(NodeId id, std::size_t count);
   Result<void> putInPlace(NodeId id, const Argument& replacement, const std::vector<NodeId>& made);
   Result<void> takeBack(NodeId id, std::size_t count);
 

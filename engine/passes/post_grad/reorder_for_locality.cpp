@@ -18,8 +18,7 @@ Result<void> runReorderForLocality(GraphModule& module, const PassContext& conte
   const AliasGroups aliases(graph);
   std::vector<bool> seen;
   const auto isSeen = [&](NodeId id) { return id.index < seen.size() && seen[id.index]; };
-  for (std::size_t i = graph.size(); i-- > 0;) {  // what is moved here comes next
-    const NodeId id = graph.order()[i];
+  for (NodeId id = graph.nodeBefore({}); id.valid(); id = graph.nodeBefore(id)) {  // what is moved here comes next
     if (id.index >= seen.size()) seen.resize(id.index + 1, false);
     seen[id.index] = true;
     for (const NodeId input : graph.node(id).inputs()) {
