@@ -6,6 +6,7 @@
 #include "app/bench/diff_cases.h"
 #include "app/bench/import_cases.h"
 #include "app/bench/partition_cases.h"
+#include "app/bench/scale_cases.h"
 #include "app/bench/shape_cases.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/capture/common/capture.h"
@@ -208,6 +209,7 @@ const std::vector<BenchCase>& benchCases() {
     for (auto& entry : shapeBenchCases()) all.push_back(std::move(entry));
     for (auto& entry : partitionBenchCases()) all.push_back(std::move(entry));
     for (auto& entry : diffBenchCases()) all.push_back(std::move(entry));
+    for (auto& entry : scaleBenchCases()) all.push_back(std::move(entry));
     return all;
   }();
   return cases;
