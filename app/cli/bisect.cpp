@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/pass_check.h"
@@ -43,9 +44,7 @@ Json bisectionJson(const BisectArguments& arguments, const Bisection& bisection)
     object["nodes_compared"] = bisection.nodesCompared;
     return object;
   }
-  object["trials"] = Json::array();
-  for (const auto& trial : bisection.trials)
-    object["trials"].push_back({{"enabled", trial.enabled}, {"same", trial.same}, {"detail", trial.detail}});
+  object["trials"] = jsonOf(bisection.trials);
   return object;
 }
 

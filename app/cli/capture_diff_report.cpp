@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/cli/diff_report.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -42,10 +43,8 @@ Json stageJson(const StageDifference& stage) {
 }
 
 Json compileJson(const CompileDifference& compile) {
-  Json graphs = Json::array(), figures = Json::array();
+  Json graphs = Json::array();
   for (const auto& stage : compile.stages) graphs.push_back(stageJson(stage));
-  for (const auto& change : compile.figures)
-    figures.push_back({{"figure", change.name}, {"before", number(change.before)}, {"after", number(change.after)}});
   return {{"before", orNull(compile.before)},
           {"after", orNull(compile.after)},
           {"frame", orNull(compile.frame)},
@@ -55,7 +54,7 @@ Json compileJson(const CompileDifference& compile) {
           {"graphs", std::move(graphs)},
           {"guards", countsJson(compile.guards, "guard")},
           {"kernels", countsJson(compile.kernels, "kernel")},
-          {"figures", std::move(figures)}};
+          {"figures", jsonOf(compile.figures)}};
 }
 
 std::string headText(const CompileDifference& compile) {

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/compile_log_report.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 #include "engine/support/log.h"
 
@@ -14,7 +15,6 @@ namespace kerf::cli {
 namespace {
 
 Json rankJson(int rank) { return rank < 0 ? Json() : Json(rank); }
-Json lineJson(int line) { return line > 0 ? Json(line) : Json(); }
 
 std::map<std::string, int> recordKinds(const CaptureIndex& index) {
   std::map<std::string, int> kinds;
@@ -65,44 +65,19 @@ std::string compileLine(const CompileEntryDoc& compile) {
 
 }  // namespace
 
-Json graphRowJson(const GraphEntry& graph) {
-  return {{"id", graph.id},
-          {"name", graph.name},
-          {"nodes", graph.nodes < 0 ? Json() : Json(graph.nodes)},
-          {"hash", orNull(graph.hash)},
-          {"compile_id", orNull(graph.compileId)},
-          {"rank", rankJson(graph.rank)},
-          {"stage", orNull(graph.stage)},
-          {"file", orNull(graph.file)},
-          {"line", lineJson(graph.line)}};
-}
-
 Json recordRowJson(const CaptureIndex& index, const RecordEntry& record) {
   const bool isGraph = record.graph >= 0 && record.graph < std::ssize(index.graphs);
-  return {{"id", record.id},
-          {"kind", record.kind},
-          {"name", record.name},
-          {"compile_id", orNull(record.compileId)},
-          {"rank", rankJson(record.rank)},
-          {"file", orNull(record.file)},
-          {"line", lineJson(record.line)},
-          {"form", record.form},
-          {"bytes", record.bytes},
-          {"graph", isGraph ? Json(index.graphs[std::size_t(record.graph)].id) : Json()}};
+  Json json = jsonOf(record);
+  json["graph"] = isGraph ? Json(index.graphs[std::size_t(record.graph)].id) : Json();
+  return json;
 }
 
 Json compileRowJson(const CaptureIndex& index, const CompileEntryDoc& compile) {
-  Json graphs = Json::array();
+  Json json = jsonOf(compile);
+  json["graphs"] = Json::array();
   for (const auto& graph : index.graphs)
-    if (belongs(graph, compile)) graphs.push_back(graph.id);
-  return {{"id", compile.id},
-          {"rank", rankJson(compile.rank)},
-          {"status", compile.status},
-          {"failure", orNull(compile.failure)},
-          {"frame", orNull(compile.frame)},
-          {"elapsed_ms", compile.seconds < 0 ? Json() : Json(compile.seconds * 1000)},
-          {"records", compile.records.size()},
-          {"graphs", std::move(graphs)}};
+    if (belongs(graph, compile)) json["graphs"].push_back(graph.id);
+  return json;
 }
 
 std::string headline(const CaptureIndex& index) {
@@ -147,7 +122,7 @@ Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log) {
   const LogRemarks remarks(log);
   Json graphs = Json::array(), compiles = Json::array();
   for (const auto& graph : index.graphs) {
-    graphs.push_back(graphRowJson(graph));
+    graphs.push_back(jsonOf(graph));
     graphs.back()["direction"] = orNull(remarks.direction(graph));
   }
   for (const auto& compile : index.compiles) {
@@ -197,23 +172,6 @@ std::string fusionText(const std::vector<FusionRow>& groups) {
     list("stores", group.stores);
   }
   return text.empty() ? "no fusion groups are recorded here\n" : text;
-}
-
-Json fusionJson(const std::vector<FusionRow>& groups) {
-  Json list = Json::array();
-  for (const auto& group : groups) {
-    list.push_back({{"kernel", orNull(group.kernel)},
-                    {"compile_id", orNull(group.compileId)},
-                    {"rank", rankJson(group.rank)},
-                    {"stage", orNull(group.stage)},
-                    {"line", group.line},
-                    {"buffers", group.buffers},
-                    {"post_grad_nodes", group.postGradNodes},
-                    {"pre_grad_nodes", group.preGradNodes},
-                    {"loads", group.loads},
-                    {"stores", group.stores}});
-  }
-  return list;
 }
 
 }  // namespace kerf::cli

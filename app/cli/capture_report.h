@@ -5,7 +5,6 @@
 
 namespace kerf::cli {
 
-Json graphRowJson(const GraphEntry& graph);
 Json recordRowJson(const CaptureIndex& index, const RecordEntry& record);
 Json compileRowJson(const CaptureIndex& index, const CompileEntryDoc& compile);
 
@@ -22,6 +21,5 @@ Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log = {});
 Json recordJson(const std::string& id, const RecordDoc& record);
 
 std::string fusionText(const std::vector<FusionRow>& groups);
-Json fusionJson(const std::vector<FusionRow>& groups);
 
 }  // namespace kerf::cli

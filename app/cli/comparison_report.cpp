@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/run_reports.h"
 #include "app/cli/text_table.h"
@@ -30,20 +31,6 @@ Json outputJson(const OutputRow& row) {
           {"kind", row.kind},
           {"elements", row.elements},
           {"finite", row.finite}};
-}
-
-Json nodeJson(const NodeRow& row) {
-  return {{"node", row.node},
-          {"target", row.target},
-          {"same", row.same},
-          {"first_bad", row.firstBad},
-          {"max_abs_error", number(row.error)},
-          {"ratio_to_limit", number(row.ratio)},
-          {"rmse_res", number(row.rmseRes)},
-          {"rmse_ref", number(row.rmseRef)},
-          {"elements", row.elements},
-          {"finite", row.finite},
-          {"call", row.call}};
 }
 
 /// PyTorch's same() passes a result whose RMSE is NaN as the reference's is, however far its finite elements are off.
@@ -155,8 +142,7 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
   addFusionJson(object, comparison);
   object["backward_note"] = comparison.backwardNote;
   if (request.depth == CompareRequest::Depth::Outputs) return object;
-  object["nodes"] = Json::array();
-  for (const auto& row : comparison.nodes) object["nodes"].push_back(nodeJson(row));
+  object["nodes"] = jsonOf(comparison.nodes);
   object["first_bad"] = comparison.firstBad();
   object["nodes_failure"] = comparison.nodesFailure;
   object["nodes_note"] = comparison.nodesNote;

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -9,13 +10,10 @@ namespace kerf::cli {
 namespace {
 
 Json sameJson(const ConformanceAnswer& answer) {
-  Json mismatches = Json::array();
-  for (const auto& miss : answer.mismatches)
-    mismatches.push_back({{"id", miss.id}, {"expected", miss.expected}, {"got", miss.got}, {"reason", miss.reason}});
   return {{"kind", "same"},
           {"cases", answer.cases},
           {"agreed", answer.agreed},
-          {"mismatches", std::move(mismatches)},
+          {"mismatches", jsonOf(answer.mismatches)},
           {"elapsed_ms", milliseconds(answer.time)}};
 }
 
@@ -28,21 +26,13 @@ void printSame(const ConformanceAnswer& answer, bool) {
 }
 
 Json callsJson(const ConformanceAnswer& answer) {
-  Json overloads = Json::array();
-  for (const auto& row : answer.overloads) {
-    overloads.push_back({{"op", row.op},
-                         {"passed", row.passed},
-                         {"failed", row.failed},
-                         {"unsupported", row.unsupported},
-                         {"failures", row.failures}});
-  }
   return {{"kind", "calls"},
           {"cases", answer.cases},
           {"agreed", answer.agreed},
           {"failed", answer.failed},
           {"unsupported", answer.unsupported},
           {"complete_overloads", answer.completeOverloads},
-          {"overloads", std::move(overloads)},
+          {"overloads", jsonOf(answer.overloads)},
           {"elapsed_ms", milliseconds(answer.time)}};
 }
 
@@ -67,28 +57,13 @@ Json tallyJson(const std::vector<CallTally>& tallies) {
 }
 
 Json gradientsJson(const ConformanceAnswer& answer) {
-  Json overloads = Json::array();
-  for (const auto& row : answer.gradients) {
-    overloads.push_back({{"op", row.op},
-                         {"family", row.family},
-                         {"checked", row.checked},
-                         {"complex_checked", row.complexChecked},
-                         {"constant", row.constant},
-                         {"failed", row.failed},
-                         {"missing", row.missing},
-                         {"skipped", row.skipped},
-                         {"gradient_error", row.gradientError},
-                         {"jvp_error", row.jvpError},
-                         {"dual_error", row.dualError},
-                         {"failures", row.failures}});
-  }
   return {{"kind", "gradients"},
           {"cases", answer.cases},
           {"agreed", answer.agreed},
           {"failed", answer.failed},
           {"skipped", tallyJson(answer.skipped)},
           {"missing", tallyJson(answer.missing)},
-          {"overloads", std::move(overloads)},
+          {"overloads", jsonOf(answer.gradients)},
           {"elapsed_ms", milliseconds(answer.time)}};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -133,25 +134,6 @@ std::string opsLine(const GraphDifference& difference) {
   return texts.empty() ? std::string() : fmt::format("calls: {}\n", fmt::join(texts, ", "));
 }
 
-Json changesJson(const std::vector<NodeChange>& changes) {
-  Json list = Json::array();
-  for (const auto& change : changes)
-    list.push_back({{"name", change.name}, {"before", change.before}, {"after", change.after}});
-  return list;
-}
-
-Json rewrittenJson(const GraphDifference& difference) {
-  Json list = Json::array();
-  for (const auto& each : difference.rewritten)
-    list.push_back({{"kind", each.kind},
-                    {"evidence", each.evidence},
-                    {"before", each.before},
-                    {"after", each.after},
-                    {"calls_before", each.opsBefore},
-                    {"calls_after", each.opsAfter}});
-  return list;
-}
-
 }  // namespace
 
 std::string differenceCounts(const GraphDifference& difference) {
@@ -173,11 +155,8 @@ std::string differenceCounts(const GraphDifference& difference) {
 }
 
 Json differenceJson(const GraphDifference& difference) {
-  Json renamed = Json::array(), given = Json::array(), ops = Json::array();
+  Json renamed = Json::array();
   for (const auto& [before, after] : difference.renamed) renamed.push_back({{"before", before}, {"after", after}});
-  for (const auto& value : difference.given) given.push_back({{"before", value.before}, {"after", value.after}});
-  for (const auto& count : difference.ops)
-    ops.push_back({{"call", count.op}, {"before", count.before}, {"after", count.after}});
   return {{"same", difference.same},
           {"nodes_before", difference.nodesBefore},
           {"nodes_after", difference.nodesAfter},
@@ -186,13 +165,13 @@ Json differenceJson(const GraphDifference& difference) {
           {"added", difference.added},
           {"gradients_removed", difference.gradientsRemoved},
           {"gradients_added", difference.gradientsAdded},
-          {"rewritten", rewrittenJson(difference)},
+          {"rewritten", jsonOf(difference.rewritten)},
           {"renamed", std::move(renamed)},
           {"moved", difference.moved},
-          {"changed", changesJson(difference.changed)},
-          {"meta_changed", changesJson(difference.metaChanged)},
-          {"given", std::move(given)},
-          {"calls", std::move(ops)},
+          {"changed", jsonOf(difference.changed)},
+          {"meta_changed", jsonOf(difference.metaChanged)},
+          {"given", jsonOf(difference.given)},
+          {"calls", jsonOf(difference.ops)},
           {"text", difference.text}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -39,13 +40,8 @@ void addFusionJson(Json& object, const Comparison& comparison) {
   object["emulation"] = {{"groups_of", fusion.emulation},   {"kernels", fusion.kernels},
                          {"fused_nodes", fusion.fused},     {"unrounded_nodes", fusion.unrounded},
                          {"missing_names", fusion.missing}, {"explained", comparison.good()}};
-  for (std::size_t i = 0; i < fusion.rows.size() && i < object["outputs"].size(); ++i) {
-    const EmulatedRow& row = fusion.rows[i];
-    object["outputs"][i]["emulated"] = {{"same", row.same},
-                                        {"ratio", number(row.ratio)},
-                                        {"max_abs_error", number(row.error)},
-                                        {"verdict", row.verdict}};
-  }
+  for (std::size_t i = 0; i < fusion.rows.size() && i < object["outputs"].size(); ++i)
+    object["outputs"][i]["emulated"] = jsonOf(fusion.rows[i]);
 }
 
 void printFusion(const Comparison& comparison) {

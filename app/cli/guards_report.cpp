@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -13,7 +14,6 @@ namespace {
 using Number = std::optional<std::int64_t>;
 
 std::string numberText(const Number& number) { return number ? std::to_string(*number) : "-"; }
-Json numberJson(const Number& number) { return number ? Json(*number) : Json(); }
 std::string orDash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string symbolTable(const GuardsDoc& doc) {
@@ -88,58 +88,6 @@ std::string duplicateLines(const GuardsDoc& doc) {
   return text.empty() ? text : "equal shapes\n" + text;
 }
 
-Json rangeJson(const RangeDoc& range) {
-  return {{"lower", numberJson(range.lower)}, {"upper", numberJson(range.upper)}};
-}
-
-Json symbolJson(const ShapeSymbolDoc& symbol) {
-  Json recorded = Json::array();
-  for (const RecordedSymbolDoc& record : symbol.recorded)
-    recorded.push_back({{"value", numberJson(record.value)},
-                        {"range", rangeJson(record.range)},
-                        {"source", orNull(record.source)},
-                        {"where", orNull(record.where)}});
-  return {{"name", symbol.name},
-          {"value", numberJson(symbol.value)},
-          {"given", numberJson(symbol.given)},
-          {"fits", symbol.fits},
-          {"unbacked", symbol.unbacked},
-          {"range", rangeJson(symbol.range)},
-          {"source", orNull(symbol.source)},
-          {"recorded", std::move(recorded)}};
-}
-
-Json guardJson(const ShapeGuardDoc& guard) {
-  return {{"guard", guard.expression},    {"node", orNull(guard.node)},
-          {"where", orNull(guard.where)}, {"reason", orNull(guard.reason)},
-          {"deferred", guard.deferred},   {"recorded", guard.recorded},
-          {"holds", guard.holds}};
-}
-
-Json recordedJson(const RecordedGuardDoc& guard) {
-  return {{"guard", guard.expression},
-          {"match", matchName(guard.match)},
-          {"record", guard.kind},
-          {"reason", orNull(guard.reason)},
-          {"line", guard.line > 0 ? Json(guard.line) : Json()},
-          {"where", orNull(guard.where)}};
-}
-
-Json replacementJson(const ReplacementDoc& replacement) {
-  return {{"symbol", replacement.symbol},
-          {"value", replacement.value},
-          {"guard", orNull(replacement.guard)},
-          {"node", orNull(replacement.node)},
-          {"where", orNull(replacement.where)}};
-}
-
-template <class Docs, class Make>
-Json listJson(const Docs& docs, Make make) {
-  Json list = Json::array();
-  for (const auto& doc : docs) list.push_back(make(doc));
-  return list;
-}
-
 }  // namespace
 
 std::string guardsText(const GuardsDoc& doc) {
@@ -160,19 +108,9 @@ std::string guardsText(const GuardsDoc& doc) {
 }
 
 Json guardsJson(const std::string& graph, const GuardsDoc& doc) {
-  return {{"graph", graph},
-          {"name", doc.title},
-          {"compile_id", orNull(doc.compileId)},
-          {"symbols", listJson(doc.symbols, symbolJson)},
-          {"guards", listJson(doc.guards, guardJson)},
-          {"recorded_guards", listJson(doc.recorded, recordedJson)},
-          {"specialisations", listJson(doc.specialisations, replacementJson)},
-          {"replacements", listJson(doc.replacements, replacementJson)},
-          {"duplicate_shapes", listJson(doc.duplicates,
-                                        [](const DuplicateShapeDoc& duplicate) -> Json {
-                                          return {{"size", duplicate.expression}, {"places", duplicate.places}};
-                                        })},
-          {"notes", doc.notes}};
+  Json json{{"graph", graph}};
+  json.update(jsonOf(doc));
+  return json;
 }
 
 }  // namespace kerf::cli

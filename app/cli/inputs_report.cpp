@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -13,11 +14,6 @@ std::string inputsText(const std::vector<InputRow>& rows) {
   return fmt::format("{}{}, {} made up\n", table.text(), counted(std::ssize(rows), "input"), made);
 }
 
-Json inputsJson(const std::vector<InputRow>& rows) {
-  Json array = Json::array();
-  for (const auto& row : rows)
-    array.push_back({{"name", row.name}, {"value", row.value}, {"source", row.source}, {"why", row.why}});
-  return array;
-}
+Json inputsJson(const std::vector<InputRow>& rows) { return jsonOf(rows); }
 
 }  // namespace kerf::cli

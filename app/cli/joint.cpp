@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
@@ -16,35 +17,10 @@ struct JointOptions {
   bool functionalRng = false;
 };
 
-Json stageJson(const AotStageDoc& stage) {
-  Json calls = Json::object();
-  for (const auto& [target, count] : stage.calls) calls[target] = count;
-  return {{"stage", stage.name},
-          {"nodes", stage.nodes},
-          {"elapsed_ms", milliseconds(stage.time)},
-          {"calls", std::move(calls)},
-          {"error", orNull(stage.error)}};
-}
-
 Json reportJson(const JointOptions& options, const AotReport& report) {
-  Json stages = Json::array(), inputs = Json::array(), outputs = Json::array();
-  for (const auto& stage : report.stages) stages.push_back(stageJson(stage));
-  for (const auto& input : report.inputs)
-    inputs.push_back({{"name", input.name},
-                      {"source", input.source},
-                      {"kind", input.kind},
-                      {"requires_grad", input.requiresGrad},
-                      {"mutates_data", input.mutatesData},
-                      {"mutates_metadata", input.mutatesMetadata}});
-  for (const auto& output : report.outputs)
-    outputs.push_back({{"alias", orNull(output.alias)},
-                       {"base", output.base < 0 ? Json() : Json(output.base)},
-                       {"requires_grad", output.requiresGrad}});
-  return {{"graph", options.request.graph.text},
-          {"stages", std::move(stages)},
-          {"inputs", std::move(inputs)},
-          {"outputs", std::move(outputs)},
-          {"fixed_inputs", report.fixedInputs}};
+  Json json{{"graph", options.request.graph.text}};
+  json.update(jsonOf(report));
+  return json;
 }
 
 std::string wordsOf(const AotInputDoc& input) {

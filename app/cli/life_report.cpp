@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/cli/json_forms.h"
+
 namespace kerf::cli {
 
 namespace {
@@ -31,30 +33,7 @@ std::string kernelText(const LifeKernel& kernel) {
 
 }  // namespace
 
-Json lifeJson(const NodeLife& life) {
-  Json stages = Json::array(), kernels = Json::array();
-  for (const auto& stage : life.stages) {
-    Json nodes = Json::array();
-    for (const auto& node : stage.nodes)
-      nodes.push_back({{"name", node.name}, {"how", orNull(node.how)}, {"text", node.call}});
-    stages.push_back({{"graph", stage.graph}, {"stage", stage.part}, {"nodes", std::move(nodes)}});
-  }
-  for (const auto& kernel : life.kernels)
-    kernels.push_back({{"kernel", kernel.kernel},
-                       {"part", orNull(kernel.part)},
-                       {"nodes", kernel.nodes},
-                       {"record", kernel.record},
-                       {"defined_at", kernel.definedAt > 0 ? Json(kernel.definedAt) : Json()},
-                       {"called_at", kernel.calledAt > 0 ? Json(kernel.calledAt) : Json()},
-                       {"call", orNull(kernel.callText)}});
-  return {{"node", life.node},
-          {"graph", life.graph},
-          {"compile_id", orNull(life.compileId)},
-          {"source", orNull(life.source)},
-          {"stages", std::move(stages)},
-          {"kernels", std::move(kernels)},
-          {"notes", life.notes}};
-}
+Json lifeJson(const NodeLife& life) { return jsonOf(life); }
 
 std::string lifeText(const NodeLife& life, bool all) {
   std::string text = fmt::format("{} of {}{}\n", life.node, life.graph,

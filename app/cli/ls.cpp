@@ -3,6 +3,7 @@
 
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -24,62 +25,22 @@ Json listOf(const Rows& rows, RowJson rowJson) {
   return list;
 }
 
-Json captureJson(const StoredCapture& row) {
-  return {{"id", row.id},
-          {"kind", row.kind},
-          {"graphs", row.graphs},
-          {"compiles", row.compiles},
-          {"records", row.records},
-          {"torch_version", row.torchVersion},
-          {"imported_at", row.importedAt},
-          {"path", row.path}};
-}
-
-Json runJson(const StoredRun& row) {
-  return {{"id", row.id},
-          {"graph", row.graph},
-          {"kind", row.kind},
-          {"backend", row.backend},
-          {"status", row.status},
-          {"elapsed_ms", row.milliseconds},
-          {"started_at", row.startedAt},
-          {"options", row.options}};
-}
-
-Json reductionJson(const StoredReduction& row) {
-  return {{"id", row.id},
-          {"graph", row.graph},
-          {"status", row.status},
-          {"start_nodes", row.startNodes},
-          {"best_nodes", row.bestNodes},
-          {"steps", row.steps},
-          {"tests", row.tests},
-          {"started_at", row.startedAt},
-          {"fingerprint", row.fingerprint},
-          {"oracle", row.oracle}};
-}
-
-Json reproJson(const StoredRepro& row) {
-  return {{"id", row.id},       {"graph", row.graph},          {"reduction", orNull(row.reduction)},
-          {"nodes", row.nodes}, {"created_at", row.createdAt}, {"path", row.path}};
-}
-
 const std::vector<Part<StoreListing>>& storeParts() {
   static const std::vector<Part<StoreListing>> table = {
       {"captures",
-       [](const StoreListing& store) { return listOf(store.captures, captureJson); },
+       [](const StoreListing& store) { return jsonOf(store.captures); },
        {"id", "kind", "graphs", "compiles", "records", "torch_version", "imported_at", "path"}},
       {"graphs",
-       [](const StoreListing& store) { return listOf(store.graphs, graphRowJson); },
+       [](const StoreListing& store) { return jsonOf(store.graphs); },
        {"id", "name", "nodes", "compile_id", "hash"}},
       {"runs",
-       [](const StoreListing& store) { return listOf(store.runs, runJson); },
+       [](const StoreListing& store) { return jsonOf(store.runs); },
        {"id", "graph", "kind", "backend", "status", "elapsed_ms", "started_at"}},
       {"reductions",
-       [](const StoreListing& store) { return listOf(store.reductions, reductionJson); },
+       [](const StoreListing& store) { return jsonOf(store.reductions); },
        {"id", "graph", "status", "start_nodes", "best_nodes", "steps", "tests", "started_at", "fingerprint"}},
       {"repros",
-       [](const StoreListing& store) { return listOf(store.repros, reproJson); },
+       [](const StoreListing& store) { return jsonOf(store.repros); },
        {"id", "graph", "reduction", "nodes", "created_at", "path"}},
   };
   return table;
@@ -93,7 +54,7 @@ const std::vector<Part<CaptureIndex>>& captureParts() {
        },
        {}},
       {"graphs",
-       [](const CaptureIndex& index) { return listOf(index.graphs, graphRowJson); },
+       [](const CaptureIndex& index) { return jsonOf(index.graphs); },
        {"id", "name", "nodes", "compile_id", "rank", "stage", "line"}},
       {"records",
        [](const CaptureIndex& index) {
@@ -139,19 +100,6 @@ Result<int> listStore(Context& context, const std::string& wanted) {
   return 0;
 }
 
-Json timelineJson(const TimelineSummary& summary) {
-  Json totals = Json::array();
-  for (const auto& total : summary.totals) {
-    totals.push_back({{"name", total.name},
-                      {"category", total.category},
-                      {"count", total.count},
-                      {"total_ms", double(total.totalUs) / 1000},
-                      {"self_ms", double(total.selfUs) / 1000},
-                      {"longest_ms", double(total.longestUs) / 1000}});
-  }
-  return {{"events", summary.events}, {"span_ms", double(summary.spanUs) / 1000}, {"totals", std::move(totals)}};
-}
-
 std::string timelineText(const TimelineSummary& summary) {
   if (summary.events == 0) return "no timeline\n";
   const auto micros = [](std::int64_t count) { return durationText(std::chrono::microseconds(count)); };
@@ -165,7 +113,7 @@ std::string timelineText(const TimelineSummary& summary) {
 Result<int> listTimeline(Context& context, const std::string& capture) {
   KERF_TRY(const auto summary, context.perform(TimelineRequest{capture}));
   if (context.json)
-    printJson({{"capture", capture}, {"timeline", timelineJson(summary)}});
+    printJson({{"capture", capture}, {"timeline", jsonOf(summary)}});
   else
     fmt::print("{}", timelineText(summary));
   return 0;

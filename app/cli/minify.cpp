@@ -1,5 +1,6 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"
@@ -14,66 +15,12 @@ struct MinifyArguments {
   bool judge = false;
 };
 
-constexpr std::string_view verdictNames[] = {"passes", "fails", "fails_differently", "cannot_test"};
 constexpr int exitStopped = 3;
 
 Json eventJson(const MinifyEvent& event) {
-  return {{"event", event.accepted ? "step" : "test"},
-          {"reduction_id", event.reductionId},
-          {"reduction", event.reduction},
-          {"accepted", event.accepted},
-          {"nodes", event.nodes},
-          {"input_bytes", event.inputBytes},
-          {"outputs", event.outputs},
-          {"start", event.startNodes},
-          {"best", event.bestNodes},
-          {"tests", event.tests},
-          {"elapsed_ms", milliseconds(event.elapsed)},
-          {"eta_ms", event.secondsLeft < 0 ? Json() : Json(event.secondsLeft * 1000)},
-          {"fingerprint", event.fingerprint},
-          {"slips", event.slips},
-          {"finding", event.finding}};
-}
-
-Json findingsJson(const std::vector<SlipDoc>& findings) {
-  Json array = Json::array();
-  for (const auto& slip : findings) {
-    array.push_back({{"id", slip.id},
-                     {"fingerprint", slip.fingerprint},
-                     {"detail", slip.detail},
-                     {"tests", slip.tests},
-                     {"nodes", slip.nodes}});
-  }
-  return array;
-}
-
-Json minifiedJson(const Minified& minified) {
-  return {{"reduction_id", minified.reductionId},
-          {"repro_id", minified.reproId},
-          {"repro", minified.repro},
-          {"start", minified.startNodes},
-          {"nodes", minified.nodes},
-          {"best", minified.nodes},
-          {"tests", minified.tests},
-          {"cache_hits", minified.cacheHits},
-          {"steps", minified.steps},
-          {"fingerprint", minified.fingerprint},
-          {"started_as", minified.startedAs},
-          {"match_rule", minified.matchRule},
-          {"rechecked", minified.rechecked},
-          {"torch_says", minified.torchSays.empty() ? Json() : Json(minified.torchSays)},
-          {"one_minimal", minified.oneMinimal},
-          {"edit_set", minified.editSet},
-          {"lost_edits", minified.lostEdits},
-          {"slips", minified.slips},
-          {"findings", findingsJson(minified.findings)},
-          {"cancelled", minified.cancelled},
-          {"stopped_by", minified.stoppedBy.empty() ? Json() : Json(minified.stoppedBy)},
-          {"unused_tests", minified.unusedTests},
-          {"failure_rate", minified.failureRate},
-          {"passes_asked", minified.passesAsked},
-          {"resumed", minified.resumed},
-          {"elapsed_ms", milliseconds(minified.time)}};
+  Json json{{"event", event.accepted ? "step" : "test"}};
+  json.update(jsonOf(event));
+  return json;
 }
 
 std::string progressText(const MinifyEvent& event) {
@@ -103,8 +50,9 @@ void printMinified(const Minified& minified) {
   if (minified.cancelled) {
     fmt::print("stopped at {} of {} nodes after {} tests, {}\n", minified.nodes, minified.startNodes, minified.tests,
                durationText(minified.time));
-    fmt::print("the best graph so far is stored as {}: run the same command again to go on, or `kerf export {} -o DIR`\n",
-               minified.reductionId, minified.reductionId);
+    fmt::print(
+        "the best graph so far is stored as {}: run the same command again to go on, or `kerf export {} -o DIR`\n",
+        minified.reductionId, minified.reductionId);
     printFindings(minified);
     return;
   }
@@ -130,11 +78,9 @@ Result<int> runJudge(Context& context, const MinifyArguments& arguments) {
   KERF_TRY(const auto answer, context.perform(JudgeRequest{request.graph, request.oracle, request.match}));
   const auto name = verdictNames[std::size_t(answer.verdict)];
   if (context.json) {
-    printJson({{"graph", request.graph.text},
-               {"verdict", name},
-               {"fingerprint", answer.fingerprint},
-               {"detail", answer.detail},
-               {"elapsed_ms", milliseconds(answer.time)}});
+    Json json{{"graph", request.graph.text}};
+    json.update(jsonOf(answer));
+    printJson(json);
   } else {
     fmt::print("{}{}{}\n", name, answer.fingerprint.empty() ? "" : ": " + answer.fingerprint,
                answer.detail.empty() ? "" : " (" + answer.detail + ")");
@@ -160,10 +106,10 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
   progress.finish();
   if (events) {
     Json done{{"event", "done"}};
-    done.update(minifiedJson(minified));
+    done.update(jsonOf(minified));
     printJsonLine(done);
   } else if (context.json) {
-    printJson(minifiedJson(minified));
+    printJson(jsonOf(minified));
   } else {
     printMinified(minified);
   }

@@ -5,11 +5,11 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/json_forms.h"
+
 namespace kerf::cli {
 
 namespace {
-
-constexpr std::string_view kindNames[] = {"definition", "access", "call"};
 
 /// By line of the program: what to say of it. A definition is named at its first line, a call at its last.
 std::map<int, const CodeSpan*> saidLines(const RecordedProgram& program) {
@@ -41,23 +41,7 @@ std::string outputCodeText(const std::vector<RecordedProgram>& programs) {
 }
 
 Json outputCodeJson(const std::string& graph, const std::vector<RecordedProgram>& programs) {
-  Json rows = Json::array();
-  for (const RecordedProgram& program : programs) {
-    Json spans = Json::array();
-    for (const CodeSpan& span : program.spans)
-      spans.push_back({{"kind", kindNames[std::size_t(span.kind)]},
-                       {"first_line", span.first + 1},
-                       {"last_line", span.last + 1},
-                       {"kernel", span.kernel},
-                       {"nodes", span.nodes}});
-    rows.push_back({{"record", fmt::format("r{}", program.record + 1)},
-                    {"name", program.name},
-                    {"part", orNull(program.part)},
-                    {"note", orNull(program.note)},
-                    {"spans", std::move(spans)},
-                    {"text", program.text}});
-  }
-  return {{"graph", graph}, {"programs", std::move(rows)}};
+  return {{"graph", graph}, {"programs", jsonOf(programs)}};
 }
 
 }  // namespace kerf::cli

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/json_forms.h"
+
 namespace kerf::cli {
 
 namespace {
@@ -84,10 +86,6 @@ void printPassCheck(const PassCheckDoc& check) {
                check.node.empty() ? "" : " from node " + check.node, check.reason);
 }
 
-Json passCheckJson(const PassCheckDoc& check) {
-  return {{"checked", check.checked},       {"failure", orNull(check.failure)}, {"pass", orNull(check.pass)},
-          {"result", orNull(check.result)}, {"node", orNull(check.node)},       {"reason", orNull(check.reason)},
-          {"max_abs_error", check.error}};
-}
+Json passCheckJson(const PassCheckDoc& check) { return jsonOf(check); }
 
 }  // namespace kerf::cli

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/pass_check.h"
 #include "app/cli/pass_table.h"
@@ -32,17 +33,7 @@ std::string textAfter(const PassTrace& trace, const PassDoc& pass) {
 }
 
 Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
-  Json object{{"index", pass.index},
-              {"name", pass.name},
-              {"stage", pass.stage},
-              {"part", orNull(pass.part)},
-              {"nested_graph", pass.nestedGraph},
-              {"nodes_before", pass.nodesBefore},
-              {"nodes_after", pass.nodesAfter},
-              {"elapsed_ms", pass.milliseconds},
-              {"changed", pass.changed},
-              {"hash_before", pass.hashBefore},
-              {"hash_after", pass.hashAfter}};
+  Json object = jsonOf(pass);
   if (withGraph) object["graph"] = textAfter(trace, pass);
   return object;
 }
@@ -62,21 +53,10 @@ int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failur
 Result<int> listPasses(Context& context) {
   KERF_TRY(const auto entries, context.perform(PassListRequest()));
   TextTable table({"stage", "pass", "default", "what it does", "why it runs here"});
-  Json passes = Json::array();
-  for (const PassEntry& pass : entries) {
+  for (const PassEntry& pass : entries)
     table.add({pass.stage, pass.name, pass.usual, pass.description, pass.place});
-    Json options = Json::object();
-    for (const PassOptionDoc& option : pass.options)
-      options[option.option] = {{"value", option.value}, {"type", option.type}, {"description", option.description}};
-    passes.push_back({{"name", pass.name},
-                      {"stage", pass.stage},
-                      {"default", pass.usual},
-                      {"description", pass.description},
-                      {"place", pass.place},
-                      {"options", std::move(options)}});
-  }
   if (context.json)
-    printJson({{"passes", std::move(passes)}});
+    printJson({{"passes", jsonOf(entries)}});
   else
     fmt::print("{}", table.text());
   return 0;
@@ -103,9 +83,7 @@ Result<int> runPasses(Context& context, PassesOptions options) {
   for (const auto& pass : trace.passes)
     if (options.shows(pass)) passes.push_back(passJson(trace, pass, dumps(trace, pass)));
   Json settings = Json::object();
-  for (const auto& option : trace.options)
-    settings[option.pass + "." + option.option] = {
-        {"value", option.value}, {"type", option.type}, {"description", option.description}};
+  for (const auto& option : trace.options) settings[option.pass + "." + option.option] = jsonOf(option);
   Json answer{{"graph", options.request.graph.text}, {"run", orNull(trace.run)},         {"config", trace.config},
               {"options", std::move(settings)},      {"failure", orNull(trace.failure)}, {"passes", std::move(passes)}};
   if (trace.check.asked) answer["check"] = passCheckJson(trace.check);

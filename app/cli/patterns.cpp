@@ -1,5 +1,6 @@
 // kerf patterns GRAPH: which of the shipped patterns, or of a file's, match a graph, and why one does not.
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
@@ -13,27 +14,8 @@ struct PatternsOptions {
   std::string output = "resources/patterns/attention.graphs";
 };
 
-Json matchJson(const PatternMatchDoc& match) {
-  Json arguments = Json::object();
-  for (const auto& [name, value] : match.arguments) arguments[name] = value;
-  return {{"pattern", match.pattern},
-          {"result", match.result},
-          {"nodes", match.nodes},
-          {"arguments", std::move(arguments)},
-          {"replacements", match.replacements}};
-}
-
 Json reportJson(const PatternsReport& report) {
-  Json matches = Json::array(), misses = Json::array();
-  for (const PatternMatchDoc& match : report.matches) matches.push_back(matchJson(match));
-  for (const NearMissDoc& miss : report.misses)
-    misses.push_back({{"pattern", miss.pattern},
-                      {"result", orNull(miss.result)},
-                      {"node", orNull(miss.node)},
-                      {"reason", miss.reason},
-                      {"matched", miss.matched},
-                      {"calls", miss.calls}});
-  return {{"matches", std::move(matches)}, {"near_misses", std::move(misses)}};
+  return {{"matches", jsonOf(report.matches)}, {"near_misses", jsonOf(report.misses)}};
 }
 
 void printMatches(const PatternsReport& report) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -41,18 +42,9 @@ Json profileJson(const KernelProfile& profile) {
               {"roof_ms", 1e3 * roofOf(profile)},
               {"planned_bytes", profile.plannedBytes},
               {"peak_bytes", profile.peakBytes},
-              {"kernels", Json::array()}};
+              {"kernels", jsonOf(profile.kernels)}};
   if (profile.deviceTime.count() > 0) object["device_ms"] = inMilliseconds(profile.deviceTime);
   if (!profile.deviceNote.empty()) object["device_note"] = profile.deviceNote;
-  for (const KernelTime& kernel : profile.kernels)
-    object["kernels"].push_back({{"kernel", kernel.name},
-                                 {"kind", kernel.kind},
-                                 {"nodes", kernel.nodes},
-                                 {"ms", inMilliseconds(kernel.time)},
-                                 {"bytes", kernel.bytes},
-                                 {"flops", kernel.flops},
-                                 {"share", kernel.share},
-                                 {"on_host", kernel.onHost}});
   return object;
 }
 
@@ -82,14 +74,9 @@ void printProfile(const KernelProfile& profile) {
 }
 
 Json memoryJson(const KernelProfile& profile) {
-  Json object{{"planned_peak_bytes", profile.plannedPeak}, {"peak_bytes", profile.peakBytes}, {"steps", Json::array()}};
-  for (const MemoryRow& row : profile.memory)
-    object["steps"].push_back({{"kernel", row.name},
-                               {"nodes", row.nodes},
-                               {"planned_bytes", row.planned},
-                               {"live_bytes", row.live},
-                               {"peak_bytes", row.peak}});
-  return object;
+  return {{"planned_peak_bytes", profile.plannedPeak},
+          {"peak_bytes", profile.peakBytes},
+          {"steps", jsonOf(profile.memory)}};
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/pass_check.h"
 #include "app/cli/repro_dump.h"
@@ -12,16 +13,6 @@
 namespace kerf::cli {
 
 namespace {
-
-Json rowJson(const ExpectationRow& row) {
-  return {{"name", row.name},
-          {"shape", row.shape},
-          {"max_abs_error", number(row.maxAbsError)},
-          {"relative_error", number(row.relativeError)},
-          {"same", row.same},
-          {"within_rounding", row.withinRounding},
-          {"reason", row.reason}};
-}
 
 Json reportJson(const RunRequest& request, const RunReport& report) {
   Json object{{"graph", request.graph.text},  {"backend", request.backend},
@@ -44,8 +35,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
   if (report.profile && request.profile) object["profile"] = profileJson(*report.profile);
   if (report.profile && request.memory) object["memory"] = memoryJson(*report.profile);
   if (request.expect.empty()) return object;
-  object["expected"] = Json::array();
-  for (const auto& row : report.expected) object["expected"].push_back(rowJson(row));
+  object["expected"] = jsonOf(report.expected);
   object["limit"] = report.limit;
   object["same"] = report.same;
   return object;

@@ -7,6 +7,7 @@
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/compile_log_report.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/run_reports.h"
@@ -87,7 +88,7 @@ Result<std::string> recordText(Context& context, const ShowOptions& options) {
 
 Result<std::string> fusionOutput(Context& context, const ShowOptions& options) {
   KERF_TRY(const auto groups, context.perform(FusionRequest{options.graph}));
-  return context.json ? dumped({{"graph", options.graph}, {"fusion_groups", fusionJson(groups)}}) : fusionText(groups);
+  return context.json ? dumped({{"graph", options.graph}, {"fusion_groups", jsonOf(groups)}}) : fusionText(groups);
 }
 
 Result<std::string> outputCode(Context& context, const ShowOptions& options) {

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/store_report.h"
 #include "app/cli/text_table.h"
 
@@ -12,7 +13,7 @@ namespace {
 Result<int> runStoreInfo(Context& context) {
   KERF_TRY(const auto info, context.perform(StoreInfoRequest{}));
   if (context.json)
-    printJson(infoJson(info));
+    printJson(jsonOf(info));
   else
     printInfo(info);
   return 0;
@@ -21,7 +22,7 @@ Result<int> runStoreInfo(Context& context) {
 Result<int> runStoreVerify(Context& context) {
   KERF_TRY(const auto verdict, context.perform(StoreVerifyRequest{}));
   if (context.json)
-    printJson(verdictJson(verdict));
+    printJson(jsonOf(verdict));
   else
     printVerdict(verdict);
   return verdict.findings.empty() ? 0 : 1;
@@ -49,7 +50,7 @@ Result<int> runStoreRestore(Context& context, const RestoreRequest& request) {
 Result<int> runStoreSweep(Context& context, const SweepRequest& request) {
   KERF_TRY(const auto swept, context.perform(request));
   if (context.json)
-    printJson(sweptJson(swept));
+    printJson(jsonOf(swept));
   else
     printSwept(swept);
   return 0;
@@ -67,7 +68,7 @@ Result<int> runStoreShrink(Context& context) {
 /// A capture that was left out is an error of the whole, told after what was done.
 Result<int> reportCarried(const Context& context, const Carried& carried, const char* verb) {
   if (context.json)
-    printJson(carriedJson(carried));
+    printJson(jsonOf(carried));
   else
     printCarried(carried, verb);
   return carried.failed.empty() ? 0 : exitCode(ErrorCode::BadInput);

@@ -29,22 +29,6 @@ std::string byteText(std::int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, units[unit]);
 }
 
-Json infoJson(const StoreInfo& info) {
-  Json kinds = Json::object(), deleted = Json::array();
-  for (const auto& row : info.rows) kinds[row.kind] = {{"count", row.count}, {"bytes", row.bytes}};
-  for (const auto& row : info.deleted) deleted.push_back({{"items", row.items}, {"at", row.at}});
-  return {{"store", info.store},
-          {"schema", info.schema},
-          {"page_checksums", info.checkedPages},
-          {"read_only", info.readOnly},
-          {"file_bytes", info.fileBytes},
-          {"log_bytes", info.logBytes},
-          {"free_bytes", info.freeBytes},
-          {"linked_bytes", info.linkedBytes},
-          {"kinds", std::move(kinds)},
-          {"deleted", std::move(deleted)}};
-}
-
 void printInfo(const StoreInfo& info) {
   fmt::print("{}: {}{}, schema {}{}{}\n", info.store, byteText(info.fileBytes),
              info.logBytes > 0 ? fmt::format(" and {} of log", byteText(info.logBytes)) : "", info.schema,
@@ -59,21 +43,6 @@ void printInfo(const StoreInfo& info) {
   for (const auto& row : info.deleted) fmt::print("deleted at {}: {}\n", row.at, listedItems(row.items));
 }
 
-Json verdictJson(const StoreVerdict& verdict) {
-  Json findings = Json::array();
-  for (const auto& row : verdict.findings)
-    findings.push_back({{"what", row.what}, {"id", orNull(row.id)}, {"message", row.message}});
-  return {{"store", verdict.store},
-          {"whole", verdict.findings.empty()},
-          {"page_checksums", verdict.checkedPages},
-          {"pages", verdict.pages},
-          {"blobs", verdict.blobs},
-          {"blob_bytes", verdict.blobBytes},
-          {"graph_texts", verdict.contents},
-          {"links", verdict.links},
-          {"damage", std::move(findings)}};
-}
-
 void printVerdict(const StoreVerdict& verdict) {
   for (const auto& row : verdict.findings)
     fmt::print("DAMAGED {}{}: {}\n", row.what, row.id.empty() ? "" : " " + row.id, row.message);
@@ -83,33 +52,12 @@ void printVerdict(const StoreVerdict& verdict) {
              verdict.findings.empty() ? "all whole" : fmt::format("{} damaged", verdict.findings.size()));
 }
 
-Json sweptJson(const Swept& swept) {
-  return {{"purged", swept.purged},
-          {"blobs", swept.blobs},
-          {"graph_texts", swept.contents},
-          {"snapshots", swept.snapshots},
-          {"bytes", swept.bytes},
-          {"temporary_files", swept.files},
-          {"reductions_ended", swept.reductions}};
-}
-
 void printSwept(const Swept& swept) {
   fmt::print("purged {}; dropped {} of {}, {}, {} after passes and {}\n", counted(swept.purged, "deleted item"),
              counted(swept.blobs, "blob"), byteText(swept.bytes), counted(swept.contents, "graph text"),
              counted(swept.snapshots, "graph"), counted(swept.files, "temporary file"));
   if (swept.reductions > 0)
     fmt::print("{} had been left running by processes that are gone\n", counted(swept.reductions, "reduction"));
-}
-
-Json carriedJson(const Carried& carried) {
-  Json captures = Json::array();
-  for (const auto& row : carried.captures)
-    captures.push_back({{"from", row.from}, {"to", row.to}, {"path", row.path}, {"known", row.known}});
-  return {{"store", carried.store},           {"file", carried.file},
-          {"captures", std::move(captures)},  {"runs", carried.runs},
-          {"reductions", carried.reductions}, {"repros", carried.repros},
-          {"blobs", carried.blobs},           {"bytes", carried.bytes},
-          {"notes", carried.notes},           {"failed", carried.failed}};
 }
 
 void printCarried(const Carried& carried, const char* verb) {

@@ -11,13 +11,9 @@ namespace kerf::cli {
 /// "512 B", "3.1 kB", "1.2 GB".
 std::string byteText(std::int64_t bytes);
 
-Json infoJson(const StoreInfo& info);
 void printInfo(const StoreInfo& info);
-Json verdictJson(const StoreVerdict& verdict);
 void printVerdict(const StoreVerdict& verdict);
-Json sweptJson(const Swept& swept);
 void printSwept(const Swept& swept);
-Json carriedJson(const Carried& carried);
 /// `verb`: "written to", "added from".
 void printCarried(const Carried& carried, const char* verb);
 

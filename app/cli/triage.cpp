@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"
 
@@ -13,50 +14,18 @@ namespace {
 
 using State = TriageRow::State;
 
-constexpr std::string_view stateKeys[] = {"fails",      "passes",            "cannot_test",
-                                          "not_opened", "fails_differently", "not_reached"};
 constexpr int exitOfStopped = 3;
 
 std::int64_t countOf(const Triage& triage, State state) {
   return std::ranges::count(triage.rows, state, &TriageRow::state);
 }
 
-Json rowJson(const TriageRow& row) {
-  return {{"capture", row.capture},
-          {"graph", orNull(row.graph)},
-          {"state", stateKeys[std::size_t(row.state)]},
-          {"fingerprint", row.fingerprint},
-          {"detail", row.detail},
-          {"start", row.startNodes},
-          {"nodes", row.nodes},
-          {"tests", row.tests},
-          {"reduction_id", orNull(row.reduction)},
-          {"one_minimal", row.oneMinimal},
-          {"trouble", orNull(row.trouble)},
-          {"culprits", row.culprits},
-          {"ops", row.ops},
-          {"same_as", orNull(row.sameAs)},
-          {"cluster", row.cluster > 0 ? Json(row.cluster) : Json()},
-          {"elapsed_ms", milliseconds(row.time)}};
-}
-
-Json clusterJson(const TriageCluster& cluster) {
-  return {{"number", cluster.number}, {"fingerprint", cluster.fingerprint}, {"culprits", cluster.culprits},
-          {"ops", cluster.ops},       {"members", cluster.members},         {"repro", orNull(cluster.repro)}};
-}
-
 Json triageJson(const Triage& triage) {
-  Json graphs = Json::array(), clusters = Json::array();
-  for (const auto& row : triage.rows) graphs.push_back(rowJson(row));
-  for (const auto& cluster : triage.clusters) clusters.push_back(clusterJson(cluster));
-  return {{"failing", countOf(triage, State::Fails)},
-          {"passing", countOf(triage, State::Passes)},
-          {"failing_differently", countOf(triage, State::FailsDifferently)},
-          {"clusters", clusters},
-          {"graphs", graphs},
-          {"report", triage.report},
-          {"cancelled", triage.cancelled},
-          {"elapsed_ms", milliseconds(triage.time)}};
+  Json json{{"failing", countOf(triage, State::Fails)},
+            {"passing", countOf(triage, State::Passes)},
+            {"failing_differently", countOf(triage, State::FailsDifferently)}};
+  json.update(jsonOf(triage));
+  return json;
 }
 
 void printTriage(const Triage& triage) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -13,23 +14,7 @@ namespace {
 
 constexpr std::string_view barHeights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-Json figuresJson(const ValueFigures& figures) {
-  return {{"elements", figures.elements},
-          {"finite", figures.finite},
-          {"nans", figures.nans},
-          {"positive_infinities", figures.positiveInfinities},
-          {"negative_infinities", figures.negativeInfinities},
-          {"zeros", figures.zeros},
-          {"subnormals", figures.subnormals},
-          {"minimum", number(figures.minimum)},
-          {"maximum", number(figures.maximum)},
-          {"mean", number(figures.mean)},
-          {"deviation", number(figures.deviation)},
-          {"histogram", figures.histogram}};
-}
-
 Json valueJson(const NodeValueRequest& request, const NodeValue& value) {
-  const ValueWindow& window = value.window;
   return {{"graph", request.graph.text},
           {"node", request.node},
           {"side", request.side},
@@ -37,15 +22,10 @@ Json valueJson(const NodeValueRequest& request, const NodeValue& value) {
           {"dtype", value.dtype},
           {"shape", value.shape},
           {"strides", value.strides},
-          {"figures", figuresJson(value.figures)},
+          {"figures", jsonOf(value.figures)},
           {"slice", value.plane.slice},
           {"plane", {value.plane.rows, value.plane.columns}},
-          {"window",
-           {{"row", window.row},
-            {"column", window.column},
-            {"rows", window.rows},
-            {"columns", window.columns},
-            {"cells", window.cells}}},
+          {"window", jsonOf(value.window)},
           {"next_not_finite", value.hasOdd ? Json(value.odd) : Json()},
           {"saved", orNull(value.saved)},
           {"recorded", orNull(value.source)}};

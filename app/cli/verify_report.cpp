@@ -4,68 +4,13 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
 
 namespace {
-
-Json valuesJson(const StagePairDoc& pair) {
-  Json rows = Json::array();
-  for (const auto& row : pair.values)
-    rows.push_back({{"name", row.name},
-                    {"same", row.same},
-                    {"reason", orNull(row.reason)},
-                    {"relative_error_fp64", number(row.relativeError)},
-                    {"max_abs_error", number(row.error)},
-                    {"error_before", number(row.errorBefore)},
-                    {"error_after", number(row.errorAfter)},
-                    {"ratio", number(row.ratio)},
-                    {"finite", row.finite}});
-  return rows;
-}
-
-Json changedJson(const ChangedNodeDoc& changed) {
-  if (changed.node.empty()) return nullptr;
-  return {{"stage", changed.stage},
-          {"node", changed.node},
-          {"call", changed.call},
-          {"before", orNull(changed.before)},
-          {"call_before", orNull(changed.callBefore)},
-          {"others", changed.others}};
-}
-
-Json gradientsJson(const StagePairDoc& pair) {
-  if (!pair.haveGradients) return nullptr;
-  const auto& check = pair.gradients;
-  return {{"done", check.done},
-          {"agrees", check.agrees},
-          {"why", orNull(check.why)},
-          {"recorded", number(check.recorded)},
-          {"differences", number(check.differences)},
-          {"relative_error", number(check.relativeError)},
-          {"inputs", check.inputs},
-          {"suspects", check.suspects}};
-}
-
-Json pairJson(const StagePairDoc& pair) {
-  Json map = Json::object();
-  for (const auto& [later, earlier] : pair.map) map[later] = earlier;
-  return {{"before", pair.before},
-          {"after", pair.after},
-          {"verdict", pair.verdict},
-          {"why", orNull(pair.why)},
-          {"worst", pair.values.empty() ? Json() : Json(pair.values.front().name)},
-          {"values", valuesJson(pair)},
-          {"missing", pair.missing},
-          {"nodes", pair.nodes},
-          {"mapped", pair.mapped},
-          {"map", std::move(map)},
-          {"first_bad", changedJson(pair.changed)},
-          {"gradients", gradientsJson(pair)},
-          {"ms", milliseconds(pair.time)}};
-}
 
 /// "out:0", its error in fp64 and over what is accepted.
 std::vector<std::string> rowOf(const StagePairDoc& pair) {
@@ -133,23 +78,6 @@ std::string summary(const CompileVerification& compile) {
   return fmt::format("different: {}", fmt::join(bad, ", "));
 }
 
-Json ownPassesJson(const std::vector<OwnPassesDoc>& stages) {
-  Json rows = Json::array();
-  for (const auto& stage : stages) {
-    Json ops = Json::array();
-    for (const auto& count : stage.ops)
-      ops.push_back({{"op", count.op}, {"recorded", count.recorded}, {"own", count.own}});
-    rows.push_back({{"before", stage.before},
-                    {"recorded", stage.recorded},
-                    {"own", stage.own},
-                    {"nodes_before", stage.nodesBefore},
-                    {"nodes_recorded", stage.nodesRecorded},
-                    {"nodes_own", stage.nodesOwn},
-                    {"ops", std::move(ops)}});
-  }
-  return rows;
-}
-
 /// "aten.mul.Tensor -49, aten.add.Tensor -1"
 std::string differenceText(const OwnPassesDoc& stage) {
   std::string text;
@@ -185,23 +113,11 @@ void printCompile(const CompileVerification& compile, bool all) {
 }  // namespace
 
 Json verificationJson(const VerifyRequest& request, const Verification& verification) {
-  Json compiles = Json::array();
-  for (const auto& compile : verification.compiles) {
-    Json pairs = Json::array(), symbols = Json::object();
-    for (const auto& pair : compile.pairs) pairs.push_back(pairJson(pair));
-    for (const auto& [name, value] : compile.symbols) symbols[name] = value;
-    compiles.push_back({{"compile_id", compile.compile},
-                        {"pairs", std::move(pairs)},
-                        {"odd", orNull(compile.odd)},
-                        {"symbols", std::move(symbols)},
-                        {"own_passes", ownPassesJson(compile.ownPasses)},
-                        {"notes", compile.notes}});
-  }
   return {{"capture", request.capture.text},
           {"against", orNull(request.against.text)},
           {"same", verification.good() && verification.comparedAny()},
           {"tolerance", request.tolerance},
-          {"compiles", std::move(compiles)},
+          {"compiles", jsonOf(verification.compiles)},
           {"ms", milliseconds(verification.time)}};
 }
 

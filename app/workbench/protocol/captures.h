@@ -22,7 +22,7 @@ struct GraphEntry {
   int rank = -1, line = 0;  ///< rank -1: none; line 0: unknown
   std::string id, hash;     ///< "c3/g1" or "trace.log#name"; the hash is empty before the graph is read
 
-  KERF_FIELDS(name, inputs, nodes, stage, compileId, file, rank, line, id, hash)
+  KERF_FIELDS(id, name, nodes, hash, compileId, rank, stage, file, line, inputs)
 };
 
 /// A record of a trace or a file of a debug folder.
@@ -33,7 +33,7 @@ struct RecordEntry {
   int graph = -1;        ///< index of the graph that this record is
   std::string id, form;  ///< "c3/r17"; "none", "text", "json", "python"
 
-  KERF_FIELDS(kind, name, compileId, file, rank, line, bytes, graph, id, form)
+  KERF_FIELDS(id, kind, name, compileId, rank, file, line, form, bytes, graph)
 };
 
 /// One compile id with what PyTorch said of it.
@@ -45,7 +45,7 @@ struct CompileEntryDoc {
   std::vector<int> graphs, records;  ///< indices in the capture's lists
   std::vector<std::pair<std::string, double>> metrics;
 
-  KERF_FIELDS(id, frame, status, failure, rank, seconds, graphs, records, metrics)
+  KERF_FIELDS(id, rank, status, failure, frame, seconds, records, graphs, metrics)
 };
 
 /// One bar of the timeline, in microseconds from the start of the capture.
@@ -78,7 +78,7 @@ struct FusionRow {
   int rank = -1, line = 0;
   std::vector<std::string> loads, stores;  ///< where the code says: what it reads from memory and writes there
 
-  KERF_FIELDS(kernel, compileId, buffers, postGradNodes, preGradNodes, stage, rank, line, loads, stores)
+  KERF_FIELDS(kernel, compileId, rank, stage, line, buffers, postGradNodes, preGradNodes, loads, stores)
 };
 
 /// What a capture holds.

@@ -81,7 +81,7 @@ struct LifeNode {
   std::string
       how;  ///< how it is known: "same", "rewritten", "recorded", "merged", …; empty: the node that was asked for
 
-  KERF_FIELDS(name, call, how)
+  KERF_FIELDS(name, how, call)
 };
 struct LifeStage {
   std::string graph;  ///< "aot_joint_graph", as the capture names it

@@ -108,8 +108,8 @@ struct PassDoc {
       removed;                        ///< node names that the pass made, or took away
   std::string hashBefore, hashAfter;  ///< of the graphs
 
-  KERF_FIELDS(index, name, stage, part, nestedGraph, nodesBefore, nodesAfter, milliseconds, changed, added, removed,
-              hashBefore, hashAfter)
+  KERF_FIELDS(index, name, stage, part, nestedGraph, nodesBefore, nodesAfter, milliseconds, changed, hashBefore,
+              hashAfter, added, removed)
 };
 
 struct KernelDoc {
@@ -206,7 +206,7 @@ struct PassEntry {
   std::vector<PassOptionDoc> options;
   std::string place;  ///< why it runs where it does
 
-  KERF_FIELDS(name, stage, description, usual, options, place)
+  KERF_FIELDS(name, stage, usual, description, place, options)
 };
 /// All passes, in the order in which they run.
 struct PassListRequest {

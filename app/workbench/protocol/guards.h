@@ -39,7 +39,7 @@ struct ShapeSymbolDoc {
   bool fits = true;       ///< the given value is in the range
   std::vector<RecordedSymbolDoc> recorded;
 
-  KERF_FIELDS(name, value, given, range, source, unbacked, fits, recorded)
+  KERF_FIELDS(name, value, given, fits, unbacked, range, source, recorded)
 };
 
 /// A condition under which the shapes of the graph hold.
@@ -60,7 +60,7 @@ struct RecordedGuardDoc {
   int line = 0;                                 ///< in the log
   Match match = Match::NotDerived;
 
-  KERF_FIELDS(expression, kind, reason, where, line, match)
+  KERF_FIELDS(expression, match, kind, reason, line, where)
 };
 constexpr RecordedGuardDoc::Match lastOf(RecordedGuardDoc::Match) { return RecordedGuardDoc::Match::Unread; }
 /// "derived", "implied", "not derived", "contradicted", "other symbols", "unread".

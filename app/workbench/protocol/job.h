@@ -47,8 +47,8 @@ struct MinifyEvent {
   std::string finding = {};  ///< "m3/slip1", when this candidate is new or smaller there
   int step = 0;              ///< accepted ones: which, 0 is the start; it falls when a person goes back
 
-  KERF_FIELDS(reductionId, reduction, fingerprint, accepted, nodes, inputBytes, outputs, startNodes, bestNodes, tests,
-              elapsed, secondsLeft, slips, finding, step)
+  KERF_FIELDS(reductionId, reduction, accepted, nodes, inputBytes, outputs, startNodes, bestNodes, tests, elapsed,
+              secondsLeft, fingerprint, slips, finding, step)
 };
 
 /// What a minification is doing, finer than its verdicts.

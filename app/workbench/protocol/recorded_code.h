@@ -32,7 +32,7 @@ struct RecordedProgram {
   std::vector<CodeSpan> spans;  ///< by their first line, outer ones first
   std::string note;             ///< why lines have no nodes; empty: they have
 
-  KERF_FIELDS(record, name, part, text, spans, note)
+  KERF_FIELDS(record, name, part, note, spans, text)
 };
 
 /// The programs that a graph of a capture became: of a joint graph those of both parts, of a forward graph its own. The

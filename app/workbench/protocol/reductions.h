@@ -73,9 +73,9 @@ struct Minified {
   std::string startedAs = {};             ///< fingerprint of the graph with which this run began
   std::string matchRule = {};             ///< which failures counted as the same, for people
 
-  KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
-              resumed, repro, rechecked, time, editSet, torchSays, slips, findings, stoppedBy, unusedTests, failureRate,
-              passesAsked, lostEdits, startedAs, matchRule)
+  KERF_FIELDS(reductionId, reproId, repro, startNodes, nodes, tests, cacheHits, steps, fingerprint, startedAs,
+              matchRule, rechecked, torchSays, oneMinimal, editSet, lostEdits, slips, findings, cancelled, stoppedBy,
+              unusedTests, failureRate, passesAsked, resumed, time)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was

@@ -29,7 +29,7 @@ struct ExpectationRow {
   bool same = false;
   std::string reason;  ///< empty when same
 
-  KERF_FIELDS(name, shape, maxAbsError, relativeError, withinRounding, same, reason)
+  KERF_FIELDS(name, shape, maxAbsError, relativeError, same, withinRounding, reason)
 };
 
 /// The same compiled graph on inputs of other sizes.
@@ -150,7 +150,7 @@ struct NodeRow {
   /// There were elements, and none of them says anything.
   bool nothingFinite() const { return elements > 0 && finite == 0; }
 
-  KERF_FIELDS(node, target, same, firstBad, error, rmseRes, rmseRef, ratio, elements, finite, call)
+  KERF_FIELDS(node, target, same, firstBad, error, ratio, rmseRes, rmseRef, elements, finite, call)
 };
 
 struct Comparison {
@@ -255,7 +255,7 @@ struct SameMismatch {
   std::string id, reason;
   bool expected = false, got = false;
 
-  KERF_FIELDS(id, reason, expected, got)
+  KERF_FIELDS(id, expected, got, reason)
 };
 struct OverloadRow {
   std::string op;
@@ -272,7 +272,7 @@ struct GradientRow {
   double gradientError = 0, jvpError = 0, dualError = 0;
   std::vector<std::string> failures;
 
-  KERF_FIELDS(op, family, checked, constant, failed, missing, skipped, complexChecked, gradientError, jvpError,
+  KERF_FIELDS(op, family, checked, complexChecked, constant, failed, missing, skipped, gradientError, jvpError,
               dualError, failures)
 };
 /// How many calls there are of one kind.

@@ -65,27 +65,27 @@ struct StoredCapture {
       importedAt;  ///< "c3"; importedAt: ISO 8601 UTC
   int graphs = 0, compiles = 0, records = 0;
 
-  KERF_FIELDS(id, kind, path, torchVersion, importedAt, graphs, compiles, records)
+  KERF_FIELDS(id, kind, graphs, compiles, records, torchVersion, importedAt, path)
 };
 struct StoredRun {
   std::string id, graph, kind, backend, status, startedAt,
       options;  ///< "r5", "c3/g1"
   double milliseconds = 0;
 
-  KERF_FIELDS(id, graph, kind, backend, status, startedAt, options, milliseconds)
+  KERF_FIELDS(id, graph, kind, backend, status, milliseconds, startedAt, options)
 };
 struct StoredReduction {
   std::string id, graph, status, startedAt, fingerprint, oracle;  ///< "m2"
   int startNodes = 0, bestNodes = 0, steps = 0, tests = 0;
 
-  KERF_FIELDS(id, graph, status, startedAt, fingerprint, oracle, startNodes, bestNodes, steps, tests)
+  KERF_FIELDS(id, graph, status, startNodes, bestNodes, steps, tests, startedAt, fingerprint, oracle)
 };
 struct StoredRepro {
   std::string id, graph, reduction, createdAt,
       path;  ///< "p4"; reduction is empty where there was none
   int nodes = 0;
 
-  KERF_FIELDS(id, graph, reduction, createdAt, path, nodes)
+  KERF_FIELDS(id, graph, reduction, nodes, createdAt, path)
 };
 struct StoreListing {
   std::string store;  ///< its file

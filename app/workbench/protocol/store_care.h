@@ -52,7 +52,7 @@ struct StoreVerdict {
   bool checkedPages = false;
   std::vector<StoreFinding> findings;
 
-  KERF_FIELDS(store, pages, blobs, blobBytes, contents, links, checkedPages, findings)
+  KERF_FIELDS(store, checkedPages, pages, blobs, blobBytes, contents, links, findings)
 };
 /// Reads the whole store and what it links to. Damage is in the answer, not an error.
 struct StoreVerifyRequest {

@@ -27,7 +27,7 @@ struct TriageRow {
   int cluster = 0;                         ///< number, from 1; 0: none
   std::chrono::nanoseconds time{};
 
-  KERF_FIELDS(state, capture, graph, fingerprint, detail, startNodes, nodes, tests, reduction, oneMinimal, trouble,
+  KERF_FIELDS(capture, graph, state, fingerprint, detail, startNodes, nodes, tests, reduction, oneMinimal, trouble,
               culprits, ops, sameAs, cluster, time)
 };
 constexpr TriageRow::State lastOf(TriageRow::State) { return TriageRow::State::NotReached; }
@@ -50,7 +50,7 @@ struct Triage {
   bool cancelled = false;
   std::chrono::nanoseconds time{};
 
-  KERF_FIELDS(rows, clusters, report, cancelled, time)
+  KERF_FIELDS(clusters, rows, report, cancelled, time)
 };
 
 /// Everything under `paths` (files, folders, store ids) is opened, judged, minified and bisected in a worker process,

@@ -24,7 +24,7 @@ struct StageValueRow {
   double ratio = 0;                        ///< error over what is accepted
   std::int64_t finite = 0;                 ///< elements that were compared
 
-  KERF_FIELDS(name, reason, same, relativeError, error, errorBefore, errorAfter, ratio, finite)
+  KERF_FIELDS(name, same, reason, relativeError, error, errorBefore, errorAfter, ratio, finite)
 };
 
 /// Where the later stage begins to compute something else.
@@ -90,7 +90,7 @@ struct CompileVerification {
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
   std::vector<OwnPassesDoc> ownPasses;                        ///< where they were asked for; each has a pair
 
-  KERF_FIELDS(compile, pairs, odd, notes, symbols, ownPasses)
+  KERF_FIELDS(compile, pairs, odd, symbols, ownPasses, notes)
 };
 
 struct Verification {
