@@ -18,7 +18,7 @@ constexpr double cosineThreshold = 0.99;
 std::string shapeText(const Tensor& tensor) { return fmt::format("torch.Size([{}])", fmt::join(tensor.sizes(), ", ")); }
 
 /// The three tensors of one comparison while the rules look at them.
-struct Trio {
+struct ComparedTensors {
   Tensor ref, res, fp64;
   const SameOptions& options;
   OutputVerdict& verdict;
@@ -35,7 +35,7 @@ struct Trio {
   }
 };
 
-double multiplierFor(const Trio& t) {
+double multiplierFor(const ComparedTensors& t) {
   const bool isPixel = t.ref.dim() == 4 && t.ref.size(2) == 1 && t.ref.size(3) == 1;
   return std::max(multiplierOf(t.res.dtype(), t.fp64.numel(), isPixel, t.options), t.options.leastMultiplier);
 }
@@ -47,7 +47,7 @@ Result<SpecialCounts> specialsOf(const Tensor& tensor, const Tensor& broadcast, 
 }
 
 /// Figures that are shown whatever rule decides.
-Result<void> fillFigures(const Trio& t) {
+Result<void> fillFigures(const ComparedTensors& t) {
   KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
   KERF_TRY(const PairFigures figures, pairFigures(pair.first, pair.second));
   t.verdict.maxAbsError = figures.maxAbsDifference;
@@ -75,7 +75,7 @@ Result<void> fillFigures(const Trio& t) {
 }
 
 /// Intersection over union of two masks.
-Result<void> compareMasks(const Trio& t) {
+Result<void> compareMasks(const ComparedTensors& t) {
   KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
   KERF_TRY(const Tensor ref, pair.first.contiguous());
   KERF_TRY(const Tensor res, pair.second.contiguous());
@@ -93,7 +93,7 @@ Result<void> compareMasks(const Trio& t) {
 }
 
 /// Rule 2: bool tensors.
-Result<void> compareBools(const Trio& t) {
+Result<void> compareBools(const ComparedTensors& t) {
   if (t.options.ignoreNonFloat) return t.accept();
   if (t.options.boolIou) return compareMasks(t);
   KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
@@ -103,7 +103,7 @@ Result<void> compareBools(const Trio& t) {
 }
 
 /// Rule 3: cosine mode.
-Result<void> compareCosine(const Trio& t) {
+Result<void> compareCosine(const ComparedTensors& t) {
   if (t.ref.numel() != t.res.numel() && t.ref.numel() != 1 && t.res.numel() != 1)
     return fail(ErrorCode::ShapeMismatch, "{} and {} elements have no cosine", t.ref.numel(), t.res.numel());
   const auto flatten = [](const Tensor& tensor) -> Result<Tensor> {
@@ -124,7 +124,7 @@ Result<void> compareCosine(const Trio& t) {
 }
 
 /// Rule 5a: ref alone went NaN, and res is near the truth: better than ref counts as passing.
-Result<bool> onlyReferenceIsNan(const Trio& t) {
+Result<bool> onlyReferenceIsNan(const ComparedTensors& t) {
   KERF_TRY(const SpecialCounts truth, countSpecials(t.fp64));
   if (truth.nan != 0 || t.verdict.nanRes != 0 || t.verdict.nanRef == 0) return false;
   KERF_TRY(const Tensor rounded, t.fp64.to(t.res.dtype()));
@@ -134,7 +134,7 @@ Result<bool> onlyReferenceIsNan(const Trio& t) {
 }
 
 /// Rules 5b and 5c.
-Result<void> compareErrors(const Trio& t) {
+Result<void> compareErrors(const ComparedTensors& t) {
   const double limit = t.verdict.multiplier * t.verdict.rmseRef + t.options.tolerance / 10;
   const double ratio = t.verdict.rmseRes / limit;
   t.verdict.ratioToLimit = std::isnan(ratio) ? infinity : ratio;
@@ -154,7 +154,7 @@ Result<void> compareErrors(const Trio& t) {
 }
 
 /// The rules in order, for tensors.
-Result<void> applyRules(Trio& t) {
+Result<void> applyRules(ComparedTensors& t) {
   if (t.options.exactDtype && t.ref.dtype() != t.res.dtype())
     return t.reject(
         fmt::format("dtype mismatch {}, {}", dtypeInfo(t.ref.dtype()).torchName, dtypeInfo(t.res.dtype()).torchName));
@@ -179,8 +179,8 @@ Result<void> applyRules(Trio& t) {
 void compareTensors(const Tensor& ref, const Tensor& res, const Tensor& fp64, const SameOptions& options,
                     OutputVerdict& verdict) {
   verdict.rmseRef = verdict.rmseRes = nan;
-  Trio trio{ref, res, fp64, options, verdict};
-  if (auto done = applyRules(trio); !done) {
+  ComparedTensors tensors{ref, res, fp64, options, verdict};
+  if (auto done = applyRules(tensors); !done) {
     verdict.same = false;
     verdict.reason = done.error().message;
     verdict.ratioToLimit = infinity;

@@ -74,19 +74,20 @@ constexpr std::array kinds = {FileKind{"pt2", isPt2, openPt2},
                               FileKind{"graph_transforms", isDot, openText<importGraphDot>},
                               FileKind{"text", isGraphText, openText<importGraphText>}};
 
-struct Magic {
+struct FileSignature {
   std::string_view bytes, meaning;
 };
-constexpr std::array magics = {Magic{"PK\x03\x04", "a zip archive (a checkpoint, one storage, or a damaged .pt2)"},
-                               Magic{"\x1f\x8b", "gzip-compressed"},
-                               Magic{"\x7f"
-                                     "ELF",
-                                     "a compiled program"},
-                               Magic{"\x80\x02", "a Python pickle, which Kerf never loads"},
-                               Magic{"\x80\x04", "a Python pickle, which Kerf never loads"},
-                               Magic{"%PDF", "a PDF document"},
-                               Magic{"\x89PNG", "a picture"},
-                               Magic{"BC\xc0\xde", "LLVM bitcode"}};
+constexpr std::array signatures = {
+    FileSignature{"PK\x03\x04", "a zip archive (a checkpoint, one storage, or a damaged .pt2)"},
+    FileSignature{"\x1f\x8b", "gzip-compressed"},
+    FileSignature{"\x7f"
+                  "ELF",
+                  "a compiled program"},
+    FileSignature{"\x80\x02", "a Python pickle, which Kerf never loads"},
+    FileSignature{"\x80\x04", "a Python pickle, which Kerf never loads"},
+    FileSignature{"%PDF", "a PDF document"},
+    FileSignature{"\x89PNG", "a picture"},
+    FileSignature{"BC\xc0\xde", "LLVM bitcode"}};
 
 }  // namespace
 
@@ -97,8 +98,8 @@ const FileKind* fileKindOf(const ImportSource& source) {
 
 std::string describeContent(std::string_view text) {
   if (text.empty()) return "empty";
-  for (const Magic& magic : magics)
-    if (text.starts_with(magic.bytes)) return std::string(magic.meaning);
+  for (const FileSignature& signature : signatures)
+    if (text.starts_with(signature.bytes)) return std::string(signature.meaning);
   const std::string_view head = text.substr(0, recognitionBytes);
   if (head.find('\0') != std::string_view::npos) return "a binary file of no known kind";
   if (head.find("def ") != std::string_view::npos || head.find("import ") != std::string_view::npos)

@@ -14,7 +14,7 @@ namespace {
 constexpr int world = -1;  ///< what effects without memory are ordered by
 
 /// A node that reads or writes what others write.
-struct Touch {
+struct MemoryAccess {
   int node = 0;
   bool writes = false;
 };
@@ -24,11 +24,11 @@ class Effects {
  public:
   explicit Effects(const ComparedGraph& graph) : m_graph(graph), m_base(std::size_t(graph.size())) {
     for (int at = 0; at < graph.size(); ++at) take(at);
-    std::erase_if(m_touches, [](const auto& entry) {
-      return std::ranges::none_of(entry.second, [](const Touch& touch) { return touch.writes; });
+    std::erase_if(m_accesses, [](const auto& entry) {
+      return std::ranges::none_of(entry.second, [](const MemoryAccess& access) { return access.writes; });
     });
   }
-  const std::map<int, std::vector<Touch>>& touches() const { return m_touches; }
+  const std::map<int, std::vector<MemoryAccess>>& accesses() const { return m_accesses; }
 
  private:
   void take(int at) {
@@ -45,47 +45,48 @@ class Effects {
     });
     for (const int input : m_graph.inputs(at)) {
       const int base = m_base[std::size_t(input)];
-      if (std::ranges::find(written, base) == written.end()) touch(base, {at, false});
+      if (std::ranges::find(written, base) == written.end()) addAccess(base, {at, false});
     }
-    for (const int base : written) touch(base, {at, true});
-    if (written.empty() && purityOf(node) == Purity::Impure) touch(world, {at, true});
+    for (const int base : written) addAccess(base, {at, true});
+    if (written.empty() && purityOf(node) == Purity::Impure) addAccess(world, {at, true});
   }
 
-  void touch(int base, Touch touch) {
-    auto& list = m_touches[base];
-    if (list.empty() || list.back().node != touch.node) list.push_back(touch);
+  void addAccess(int base, MemoryAccess access) {
+    auto& list = m_accesses[base];
+    if (list.empty() || list.back().node != access.node) list.push_back(access);
   }
 
   const ComparedGraph& m_graph;
   std::vector<int> m_base;
-  std::map<int, std::vector<Touch>> m_touches;
+  std::map<int, std::vector<MemoryAccess>> m_accesses;
 };
 
-/// The touches of one memory that have partners: where they stand before, and where their partners do after.
+/// The accesses of one memory that have partners: where they stand before, and where their partners do after.
 class Order {
  public:
-  Order(const Partners& partners, const std::vector<Touch>& touches) : m_partners(partners), m_touches(touches) {
-    std::erase_if(m_touches, [&](const Touch& touch) { return !partners.has(touch.node); });
+  Order(const Partners& partners, const std::vector<MemoryAccess>& accesses)
+      : m_partners(partners), m_accesses(accesses) {
+    std::erase_if(m_accesses, [&](const MemoryAccess& access) { return !partners.has(access.node); });
   }
 
   void addMoved(std::vector<int>& moved) const {
     std::vector<int> places;
-    for (const Touch& touch : m_touches)
-      if (touch.writes) places.push_back(m_partners.of(touch.node));
+    for (const MemoryAccess& access : m_accesses)
+      if (access.writes) places.push_back(m_partners.of(access.node));
     const auto kept = keepsOrder(places);
     std::vector<int> before, after;  // of the writes that keep their order
     std::size_t write = 0;
-    for (const Touch& touch : m_touches) {
-      if (!touch.writes) continue;
+    for (const MemoryAccess& access : m_accesses) {
+      if (!access.writes) continue;
       if (kept[write])
-        before.push_back(touch.node), after.push_back(m_partners.of(touch.node));
+        before.push_back(access.node), after.push_back(m_partners.of(access.node));
       else
-        moved.push_back(touch.node);
+        moved.push_back(access.node);
       ++write;
     }
-    for (const Touch& touch : m_touches)
-      if (!touch.writes && rank(before, touch.node) != rank(after, m_partners.of(touch.node)))
-        moved.push_back(touch.node);
+    for (const MemoryAccess& access : m_accesses)
+      if (!access.writes && rank(before, access.node) != rank(after, m_partners.of(access.node)))
+        moved.push_back(access.node);
   }
 
  private:
@@ -93,7 +94,7 @@ class Order {
     return std::ranges::lower_bound(sorted, place) - sorted.begin();
   }
   const Partners& m_partners;
-  std::vector<Touch> m_touches;
+  std::vector<MemoryAccess> m_accesses;
 };
 
 }  // namespace
@@ -101,15 +102,15 @@ class Order {
 std::vector<char> readsOfWrittenMemory(const ComparedGraph& graph) {
   std::vector<char> reads(std::size_t(graph.size()), 0);
   const Effects effects(graph);
-  for (const auto& [base, touches] : effects.touches())
-    for (const Touch& touch : touches) reads[std::size_t(touch.node)] = 1;
+  for (const auto& [base, accesses] : effects.accesses())
+    for (const MemoryAccess& access : accesses) reads[std::size_t(access.node)] = 1;
   return reads;
 }
 
 std::vector<int> movedNodes(const Partners& partners) {
   std::vector<int> moved;
   const Effects effects(partners.before());
-  for (const auto& [base, touches] : effects.touches()) Order(partners, touches).addMoved(moved);
+  for (const auto& [base, accesses] : effects.accesses()) Order(partners, accesses).addMoved(moved);
   std::ranges::sort(moved);
   moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
   return moved;

@@ -68,13 +68,13 @@ memory::desc describeWeight(const Tensor& weight, std::int64_t groups) {
 }
 
 /// Geometry as oneDNN's descriptors take it. The three tensors of a convolution: image, filter and result.
-struct Wish {
+struct ConvolutionDescription {
   memory::desc image, filter, bias, result;
   memory::dims stride, dilation, padding;
 };
 
-Wish wishFor(const Tensor& image, const Tensor& filter, const Tensor& bias, const ConvolutionSpec& spec,
-             const Tensor& result) {
+ConvolutionDescription describeConvolution(const Tensor& image, const Tensor& filter, const Tensor& bias,
+                                           const ConvolutionSpec& spec, const Tensor& result) {
   const auto spatial = std::size_t(image.dim()) - 2;
   return {describe(image.sizes(), plainStrides(image)),
           describeWeight(filter, spec.groups),
@@ -85,14 +85,14 @@ Wish wishFor(const Tensor& image, const Tensor& filter, const Tensor& bias, cons
           expand(spec.padding, spatial, 0)};
 }
 
-dnnl::convolution_forward::primitive_desc planForward(const Wish& w, dnnl::prop_kind kind) {
-  const dnnl::convolution_forward::desc wish(kind, dnnl::algorithm::convolution_direct, anyLayout(w.image),
+dnnl::convolution_forward::primitive_desc planForward(const ConvolutionDescription& w, dnnl::prop_kind kind) {
+  const dnnl::convolution_forward::desc desc(kind, dnnl::algorithm::convolution_direct, anyLayout(w.image),
                                              anyLayout(w.filter), w.bias, anyLayout(w.result), w.stride, w.dilation,
                                              w.padding, w.padding);
-  return {wish, cpu()};
+  return {desc, cpu()};
 }
 
-Prepared prepareForward(const Wish& w, bool hasBias) {
+Prepared prepareForward(const ConvolutionDescription& w, bool hasBias) {
   const auto plan = planForward(w, dnnl::prop_kind::forward_inference);
   Prepared p{dnnl::convolution_forward(plan),
              {{DNNL_ARG_SRC, w.image, plan.src_desc()},
@@ -102,11 +102,11 @@ Prepared prepareForward(const Wish& w, bool hasBias) {
   return p;
 }
 
-Prepared prepareBackwardData(const Wish& w) {
-  const dnnl::convolution_backward_data::desc wish(dnnl::algorithm::convolution_direct, anyLayout(w.image),
+Prepared prepareBackwardData(const ConvolutionDescription& w) {
+  const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, anyLayout(w.image),
                                                    anyLayout(w.filter), anyLayout(w.result), w.stride, w.dilation,
                                                    w.padding, w.padding);
-  const dnnl::convolution_backward_data::primitive_desc plan(wish, cpu(),
+  const dnnl::convolution_backward_data::primitive_desc plan(desc, cpu(),
                                                              planForward(w, dnnl::prop_kind::forward_training));
   return {dnnl::convolution_backward_data(plan),
           {{DNNL_ARG_DIFF_SRC, w.image, plan.diff_src_desc(), true},
@@ -114,11 +114,11 @@ Prepared prepareBackwardData(const Wish& w) {
            {DNNL_ARG_DIFF_DST, w.result, plan.diff_dst_desc()}}};
 }
 
-Prepared prepareBackwardWeights(const Wish& w) {
-  const dnnl::convolution_backward_weights::desc wish(dnnl::algorithm::convolution_direct, anyLayout(w.image),
+Prepared prepareBackwardWeights(const ConvolutionDescription& w) {
+  const dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, anyLayout(w.image),
                                                       anyLayout(w.filter), anyLayout(w.result), w.stride, w.dilation,
                                                       w.padding, w.padding);
-  const dnnl::convolution_backward_weights::primitive_desc plan(wish, cpu(),
+  const dnnl::convolution_backward_weights::primitive_desc plan(desc, cpu(),
                                                                 planForward(w, dnnl::prop_kind::forward_training));
   return {dnnl::convolution_backward_weights(plan),
           {{DNNL_ARG_SRC, w.image, plan.src_desc()},
@@ -128,9 +128,9 @@ Prepared prepareBackwardWeights(const Wish& w) {
 
 Prepared prepare(Direction direction, const Tensor& image, const Tensor& filter, const Tensor& bias,
                  const ConvolutionSpec& spec, const Tensor& result) {
-  const Wish wish = wishFor(image, filter, bias, spec, result);
-  if (direction == Direction::Forward) return prepareForward(wish, bias.defined());
-  return direction == Direction::BackwardData ? prepareBackwardData(wish) : prepareBackwardWeights(wish);
+  const ConvolutionDescription described = describeConvolution(image, filter, bias, spec, result);
+  if (direction == Direction::Forward) return prepareForward(described, bias.defined());
+  return direction == Direction::BackwardData ? prepareBackwardData(described) : prepareBackwardWeights(described);
 }
 
 void append(Key& key, const Sizes& list) {

@@ -26,17 +26,19 @@ constexpr MatchingPass matchingPasses[] = {
     {recompositionPass, "pointless_view", "after fuse_attention, which looks for the parts of a softmax"},
     {addmmActivationPass, "reuse_partial", "after addmm_fusion, which writes the addmm that it looks for"}};
 
+/// Named as Inductor's options for the user's passes.
 struct HookPoint {
   PassStage stage;
+  std::string_view name;
   GraphHook PassHooks::*hook;
 };
-constexpr HookPoint hookPoints[] = {{PassStage::PreGrad, &PassHooks::preGrad},
-                                    {PassStage::Joint, &PassHooks::joint},
-                                    {PassStage::PostGrad, &PassHooks::postGrad}};
+constexpr HookPoint hookPoints[] = {{PassStage::PreGrad, "pre_grad_custom_pass", &PassHooks::preGrad},
+                                    {PassStage::Joint, "joint_custom_post_pass", &PassHooks::joint},
+                                    {PassStage::PostGrad, "post_grad_custom_post_pass", &PassHooks::postGrad}};
 
-Pass hookPass(PassStage stage, GraphHook hook) {
-  return {.name = fmt::format("{}_hook", stageName(stage)),
-          .stage = stage,
+Pass hookPass(const HookPoint& point, GraphHook hook) {
+  return {.name = std::string(point.name),
+          .stage = point.stage,
           .scope = PassScope::OuterOnly,
           .description = "The user's own change of the graph.",
           .run = [hook = std::move(hook)](GraphModule& module, const PassContext&) { return hook(module); }};
@@ -55,11 +57,11 @@ std::vector<Pass> compilerPasses() {
 }
 
 std::vector<Pass> withHooks(std::vector<Pass> passes, const PassHooks& hooks) {
-  for (const auto& [stage, member] : hookPoints) {
-    const GraphHook& hook = hooks.*member;
+  for (const HookPoint& point : hookPoints) {
+    const GraphHook& hook = hooks.*point.hook;
     if (!hook) continue;
-    const auto place = std::ranges::upper_bound(passes, stage, {}, &Pass::stage);
-    passes.insert(place, hookPass(stage, hook));
+    const auto place = std::ranges::upper_bound(passes, point.stage, {}, &Pass::stage);
+    passes.insert(place, hookPass(point, hook));
   }
   return passes;
 }

@@ -19,7 +19,8 @@ struct PassHooks {
   GraphHook joint{};     ///< on the joint graph, or the one of inference
   GraphHook postGrad{};  ///< on each graph that will be compiled
 };
-/// `passes` with each hook at the end of its stage, as "pre_grad_hook", "joint_hook", "post_grad_hook".
+/// `passes` with each hook at the end of its stage, as "pre_grad_custom_pass", "joint_custom_post_pass" and
+/// "post_grad_custom_post_pass".
 std::vector<Pass> withHooks(std::vector<Pass> passes, const PassHooks& hooks);
 
 }  // namespace kerf::inline pipeline

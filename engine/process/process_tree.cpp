@@ -33,20 +33,20 @@ std::string readProc(const std::string& path) {
   return text;
 }
 
-struct Kin {
+struct ProcessStat {
   pid_t parent = 0;
   bool alive = false;
 };
 
 /// Fields 3 and 4 of /proc/PID/stat: the name before them may hold anything, closing brackets too.
-Kin kinOf(pid_t pid) {
+ProcessStat statOf(pid_t pid) {
   const auto text = readProc(fmt::format("/proc/{}/stat", pid));
   const auto close = text.rfind(')');
   if (close == std::string::npos || close + 4 >= text.size()) return {};
-  Kin kin;
-  kin.alive = text[close + 2] != 'Z' && text[close + 2] != 'X';
-  std::from_chars(text.data() + close + 4, text.data() + text.size(), kin.parent);
-  return kin;
+  ProcessStat stat;
+  stat.alive = text[close + 2] != 'Z' && text[close + 2] != 'X';
+  std::from_chars(text.data() + close + 4, text.data() + text.size(), stat.parent);
+  return stat;
 }
 
 std::vector<pid_t> numbersIn(const char* path) {
@@ -66,9 +66,9 @@ std::vector<pid_t> numbersIn(const char* path) {
 std::map<pid_t, std::vector<pid_t>> childrenByParent(std::set<pid_t>& dead) {
   std::map<pid_t, std::vector<pid_t>> children;
   for (const auto pid : numbersIn("/proc")) {
-    const auto kin = kinOf(pid);
-    if (!kin.alive) dead.insert(pid);
-    children[kin.parent].push_back(pid);
+    const auto stat = statOf(pid);
+    if (!stat.alive) dead.insert(pid);
+    children[stat.parent].push_back(pid);
   }
   return children;
 }
@@ -133,7 +133,7 @@ class TreeStop {
       for (const auto pid : children) {
         if (!m_seen.insert(pid).second) continue;
         ::kill(pid, SIGSTOP);
-        if (kinOf(pid).alive) m_stopped.push_back(pid);
+        if (statOf(pid).alive) m_stopped.push_back(pid);
         open.push_back(pid);
       }
     }
@@ -195,7 +195,7 @@ std::vector<pid_t> processesBelow(pid_t root, std::size_t most) {
     open.pop_back();
     for (const auto pid : children) {
       open.push_back(pid);
-      if (kinOf(pid).alive) found.push_back(pid);
+      if (statOf(pid).alive) found.push_back(pid);
       if (found.size() == most) break;
     }
   }
@@ -237,7 +237,7 @@ void killMarked(const std::string& variable) {
   for (int i = 0; i < rounds; ++i) {
     int found = 0;
     for (const auto pid : numbersIn("/proc"))
-      if (kinOf(pid).alive && hasVariable(pid, variable) && ::kill(pid, SIGKILL) == 0) ++found;
+      if (statOf(pid).alive && hasVariable(pid, variable) && ::kill(pid, SIGKILL) == 0) ++found;
     if (found == 0) return;
     ::usleep(1000);
   }

@@ -169,7 +169,7 @@ TEST(CompileHooks, ThatChangeTheGraphAreSeenAndThatFailAreNamed) {
   const auto graph = compileFx(layer.module, layer.options);
   ASSERT_FALSE(graph);
   EXPECT_THAT(graph.error().text(), HasSubstr("no use for this graph"));
-  EXPECT_THAT(graph.error().text(), HasSubstr("joint_hook"));
+  EXPECT_THAT(graph.error().text(), HasSubstr("joint_custom_post_pass"));
   EXPECT_THAT(told, ElementsAre("pre_grad", "joint", "joint, inductor decompositions"));
 }
 

@@ -19,11 +19,11 @@ namespace {
 
 using By = workbench::BisectRequest::By;
 
-struct Way {
+struct BisectMode {
   By by;
   const char *name, *said;  ///< said: in the menu of Kerf's own; null: only PyTorch is bisected so
 };
-constexpr Way ways[] = {
+constexpr BisectMode bisectModes[] = {
     {By::Node, "node", "By node: every node compared"},
     {By::Pass, "pass", "By pass: passes enabled one after the other"},
     {By::Subsystem, "part of the compiler", "By part of the compiler: passes, fusion, code generation, …"},
@@ -32,8 +32,8 @@ constexpr Way ways[] = {
     {By::Module, "module", "By module: the model's modules compiled one after the other"},
     {By::Config, "config option", nullptr},
 };
-QString wayName(By by) {
-  const auto* found = std::ranges::find(ways, by, &Way::by);
+QString modeName(By by) {
+  const auto* found = std::ranges::find(bisectModes, by, &BisectMode::by);
   return AccuracyPanel::tr(found->name);
 }
 
@@ -103,11 +103,11 @@ QWidget* AccuracyPanel::buildBar() {
   m_bisect->setObjectName("bisect");
   m_bisect->setToolTip(tr("Find the pass or node where the difference begins"));
   auto* menu = new QMenu(m_bisect);
-  for (const auto& way : ways)
-    if (way.said != nullptr) menu->addAction(tr(way.said), this, [this, by = way.by] { bisect(by); });
+  for (const auto& mode : bisectModes)
+    if (mode.said != nullptr) menu->addAction(tr(mode.said), this, [this, by = mode.by] { bisect(by); });
   menu->addSeparator();
   for (const By by : {By::Pass, By::Subsystem, By::Config})
-    menu->addAction(tr("With PyTorch: by %1").arg(wayName(by)), this, [this, by] { emit torchBisectRequested(by); });
+    menu->addAction(tr("With PyTorch: by %1").arg(modeName(by)), this, [this, by] { emit torchBisectRequested(by); });
   m_bisect->setMenu(menu);
   m_cancel = new QPushButton(tr("Cancel"));
   m_verdict = new ElidedLabel;
@@ -214,7 +214,7 @@ void AccuracyPanel::showBisection() {
   m_trialTable->fitColumns();
   m_bisection->setVisible(doc != nullptr);
   if (!doc) return m_bisection->clear();
-  const auto by = wayName(doc->by);
+  const auto by = modeName(doc->by);
   if (doc->running) return m_bisection->setText(tr("Bisecting by %1… %2").arg(by, doc->progress));
   if (!doc->error.isEmpty()) return m_bisection->setText(tr("Bisecting by %1 failed: %2").arg(by, doc->error));
   const auto note = doc->note.empty() ? QString() : "  ·  " + text(doc->note);
