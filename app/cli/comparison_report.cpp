@@ -15,32 +15,14 @@ namespace {
 
 constexpr std::size_t shownNodes = 10;
 
-Json outputJson(const OutputRow& row) {
-  return {{"name", row.name},
-          {"same", row.same},
-          {"reason", row.reason},
-          {"max_abs_error", number(row.error)},
-          {"ratio_to_limit", number(row.ratio)},
-          {"rmse_res", number(row.rmseRes)},
-          {"rmse_ref", number(row.rmseRef)},
-          {"multiplier", number(row.multiplier)},
-          {"nan_ref", row.nanRef},
-          {"nan_res", row.nans},
-          {"inf_ref", row.infRef},
-          {"inf_res", row.infs},
-          {"kind", row.kind},
-          {"elements", row.elements},
-          {"finite", row.finite}};
-}
-
 /// PyTorch's same() passes a result whose RMSE is NaN as the reference's is, however far its finite elements are off.
 template <class Row>
 bool passedByNan(const Row& row) {
-  return row.same && row.finite > 0 && row.ratio == 1 && row.error > 0 && std::isnan(row.rmseRes) &&
+  return row.same && row.finite > 0 && row.ratioToLimit == 1 && row.maxAbsError > 0 && std::isnan(row.rmseRes) &&
          std::isnan(row.rmseRef);
 }
 
-std::string verdictOf(const NodeRow& row) {
+std::string verdictOf(const NodeDivergence& row) {
   if (row.firstBad) return "FIRST BAD";
   if (!row.same) return "different";
   if (passedByNan(row)) return "same only by NaN";
@@ -48,8 +30,9 @@ std::string verdictOf(const NodeRow& row) {
 }
 
 /// Nodes that agree because there is nothing but NaN and infinities to compare.
-std::string emptyNodesText(const std::vector<NodeRow>& nodes) {
-  const auto empty = std::ranges::count_if(nodes, [](const NodeRow& row) { return row.same && row.nothingFinite(); });
+std::string emptyNodesText(const std::vector<NodeDivergence>& nodes) {
+  const auto empty =
+      std::ranges::count_if(nodes, [](const NodeDivergence& row) { return row.same && row.nothingFinite(); });
   return empty > 0 ? fmt::format("; no finite element was compared in {}", counted(empty, "node")) : std::string();
 }
 
@@ -59,10 +42,10 @@ void printNodes(const Comparison& comparison, bool all) {
   for (const auto& node : comparison.nodes) {
     if (!all && (node.same || shown == shownNodes)) break;
     ++shown;
-    table.add({node.node, node.target, figure(node.ratio), figure(node.error), figure(node.rmseRes),
+    table.add({node.node, node.target, figure(node.ratioToLimit), figure(node.maxAbsError), figure(node.rmseRes),
                figure(node.rmseRef), verdictOf(node)});
   }
-  const auto bad = std::ranges::count(comparison.nodes, false, &NodeRow::same);
+  const auto bad = std::ranges::count(comparison.nodes, false, &NodeDivergence::same);
   fmt::print("\n{} of {} differ{}{}\n", bad, counted(std::ssize(comparison.nodes), "node"),
              comparison.nodesNote.empty() ? "" : " (" + comparison.nodesNote + ")", emptyNodesText(comparison.nodes));
   if (shown > 0) fmt::print("{}", table.text());
@@ -71,52 +54,54 @@ void printNodes(const Comparison& comparison, bool all) {
 }
 
 /// NaN equals NaN, so a result that drowns in it passes: that is said.
-std::string verdictOf(const OutputRow& row) {
+std::string verdictOf(const OutputVerdict& row) {
   if (!row.same) return "DIFFERENT";
   if (passedByNan(row)) return "same (only by NaN)";
   return row.nothingFinite() ? "same (no finite element)" : "same";
 }
 
 /// "1 output and 8 mutated inputs different".
-std::string differencesText(const std::vector<OutputRow>& outputs) {
+std::string differencesText(const std::vector<OutputVerdict>& outputs) {
   struct Noun {
-    std::string_view kind;
+    ResultKind kind;
     std::string text;
   };
-  const Noun nouns[] = {
-      {"output", "output"}, {"mutation", "mutated value"}, {"alias", "alias row"}, {"strides", "layout"}};
+  const Noun nouns[] = {{ResultKind::Output, "output"},
+                        {ResultKind::Mutation, "mutated value"},
+                        {ResultKind::Alias, "alias row"},
+                        {ResultKind::Strides, "layout"}};
   std::vector<std::string> parts;
   for (const auto& [kind, text] : nouns) {
     const auto bad =
-        std::ranges::count_if(outputs, [&](const OutputRow& row) { return !row.same && row.kind == kind; });
+        std::ranges::count_if(outputs, [&](const OutputVerdict& row) { return !row.same && row.kind == kind; });
     if (bad > 0) parts.push_back(counted(bad, text));
   }
   return fmt::format("{} different", fmt::join(parts, ", "));
 }
 
 /// What agrees, and what that is worth.
-std::string sameText(const std::vector<OutputRow>& outputs) {
+std::string sameText(const std::vector<OutputVerdict>& outputs) {
   if (outputs.empty())
     return "nothing to compare: both sides ran, but the graph has no outputs and writes into no input";
   std::string text = "all outputs are the same";
-  const auto mutated = std::ranges::count(outputs, "mutation", &OutputRow::kind);
+  const auto mutated = std::ranges::count(outputs, ResultKind::Mutation, &OutputVerdict::kind);
   if (mutated > 0) text += fmt::format(", and so {}", counted(mutated, "mutated value"));
-  const auto empty = std::ranges::count_if(outputs, &OutputRow::nothingFinite);
+  const auto empty = std::ranges::count_if(outputs, &OutputVerdict::nothingFinite);
   if (empty > 0) text += fmt::format("; no finite element was compared in {} of them", empty);
-  const auto excused = std::ranges::count_if(outputs, passedByNan<OutputRow>);
+  const auto excused = std::ranges::count_if(outputs, passedByNan<OutputVerdict>);
   if (excused > 0)
     text += fmt::format("; {} passed only because PyTorch's rule accepts NaN: finite elements differ", excused);
   return text;
 }
 
-void printOutputs(const std::vector<OutputRow>& outputs) {
+void printOutputs(const std::vector<OutputVerdict>& outputs) {
   TextTable table({"output", "verdict", "max abs error", "ratio to limit", "RMSE(fp64, compiled)",
                    "RMSE(fp64, interpreter)", "NaN", "inf"});
   for (const auto& row : outputs) {
-    const bool hasValues = row.kind == "output" || row.kind == "mutation";
+    const bool hasValues = row.kind == ResultKind::Output || row.kind == ResultKind::Mutation;
     if (hasValues)
-      table.add({row.name, verdictOf(row), figure(row.error), figure(row.ratio), figure(row.rmseRes),
-                 figure(row.rmseRef), std::to_string(row.nans), std::to_string(row.infs)});
+      table.add({row.name, verdictOf(row), figure(row.maxAbsError), figure(row.ratioToLimit), figure(row.rmseRes),
+                 figure(row.rmseRef), std::to_string(row.nanRes), std::to_string(row.infRes)});
     else
       table.add({row.name, verdictOf(row), "", "", "", "", "", ""});
   }
@@ -128,14 +113,12 @@ void printOutputs(const std::vector<OutputRow>& outputs) {
 }  // namespace
 
 Json comparisonJson(const CompareRequest& request, const Comparison& comparison) {
-  Json outputs = Json::array();
-  for (const auto& row : comparison.outputs) outputs.push_back(outputJson(row));
-  Json object{{"graph", request.graph.text},       {"run", orNull(comparison.run)},
-              {"backend", request.backend},        {"plant", request.plants},
-              {"tolerance", comparison.tolerance}, {"same", comparison.same && comparison.failure.empty()},
-              {"failure", comparison.failure},     {"have_fp64", comparison.haveFp64},
-              {"fp64_note", comparison.fp64Note},  {"elapsed_ms", milliseconds(comparison.time)},
-              {"outputs", std::move(outputs)}};
+  Json object{{"graph", request.graph.text},          {"run", orNull(comparison.run)},
+              {"backend", request.backend},           {"plant", request.plants},
+              {"tolerance", comparison.tolerance},    {"same", comparison.same && comparison.failure.empty()},
+              {"failure", comparison.failure},        {"have_fp64", comparison.haveFp64},
+              {"fp64_note", comparison.fp64Note},     {"elapsed_ms", milliseconds(comparison.time)},
+              {"outputs", jsonOf(comparison.outputs)}};
   if (!comparison.symbols.empty())
     object["symbols"] = Json(std::map(comparison.symbols.begin(), comparison.symbols.end()));
   object["inputs"] = inputsJson(comparison.inputs);
@@ -160,7 +143,7 @@ void printComparison(const Comparison& comparison, CompareRequest::Depth depth, 
   const bool nodes = !comparison.nodes.empty() || !comparison.nodesFailure.empty();
   if (depth == CompareRequest::Depth::Nodes && nodes) printNodes(comparison, all);
   for (const auto& name : comparison.firstBad()) fmt::print("first bad node: {}\n", name);
-  const auto bad = std::ranges::count(comparison.outputs, false, &OutputRow::same);
+  const auto bad = std::ranges::count(comparison.outputs, false, &OutputVerdict::same);
   if (comparison.failure.empty()) {
     fmt::print("{}, {}\n", bad == 0 ? sameText(comparison.outputs) : differencesText(comparison.outputs),
                durationText(comparison.time));
@@ -170,8 +153,8 @@ void printComparison(const Comparison& comparison, CompareRequest::Depth depth, 
 std::string outputTable(const Comparison& comparison) {
   TextTable table({"output", "verdict", "max abs error", "ratio to limit", "RMSE compiled", "RMSE interpreter"});
   for (const auto& row : comparison.outputs) {
-    table.add({row.name, row.same ? "same" : "DIFFERENT", figure(row.error), figure(row.ratio), figure(row.rmseRes),
-               figure(row.rmseRef)});
+    table.add({row.name, row.same ? "same" : "DIFFERENT", figure(row.maxAbsError), figure(row.ratioToLimit),
+               figure(row.rmseRes), figure(row.rmseRef)});
   }
   return table.text();
 }

@@ -22,7 +22,7 @@ constexpr std::string_view plant = "relu=accuracy";
 constexpr auto screenshotTime = 120s;
 
 std::int64_t differing(const Comparison& comparison) {
-  return std::ranges::count(comparison.outputs, false, &OutputRow::same);
+  return std::ranges::count(comparison.outputs, false, &OutputVerdict::same);
 }
 
 }  // namespace

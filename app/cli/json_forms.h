@@ -35,6 +35,9 @@ inline constexpr std::string_view (*jsonName<CodeSpan::Kind>)(CodeSpan::Kind) =
 template <>
 inline constexpr std::string_view (*jsonName<RecordedGuardDoc::Match>)(RecordedGuardDoc::Match) = matchName;
 
+template <>
+inline constexpr std::string_view (*jsonName<ResultKind>)(ResultKind) = resultKindName;
+
 // Captures.
 
 template <>
@@ -103,9 +106,6 @@ inline constexpr auto jsonForm<Swept> = forms(named(&Swept::contents, "graph_tex
 
 // Runs and comparisons.
 
-template <>
-inline constexpr auto jsonForm<NodeRow> = forms(named(&NodeRow::error, "max_abs_error"),
-                                                named(&NodeRow::ratio, "ratio_to_limit"));
 template <>
 inline constexpr auto jsonForm<EmulatedRow> = forms(leftOut(&EmulatedRow::name),
                                                     named(&EmulatedRow::error, "max_abs_error"));

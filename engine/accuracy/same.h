@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/accuracy/verdict.h"
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
@@ -36,39 +37,6 @@ bool toleranceConcerns(std::string_view subject, std::string_view name);
 
 /// Choice of m for rule 5b by PyTorch's table; `isPixel`: of four dimensions, the last two of them 1.
 double multiplierOf(DType result, std::int64_t numel, bool isPixel, const SameOptions& options);
-
-/// What a row of a comparison is about.
-enum class ResultKind : unsigned char {
-  Output,    ///< a value that the graph returns
-  Mutation,  ///< an input or buffer that the run wrote into
-  Alias,     ///< whose memory an output looks at
-  Strides,   ///< how an output lies in memory
-};
-constexpr ResultKind lastOf(ResultKind) { return ResultKind::Strides; }
-/// "output", "mutation", "alias", "strides".
-std::string_view resultKindName(ResultKind kind);
-
-/// Verdict and figures of one result.
-struct OutputVerdict {
-  std::string name;  ///< "out0", "out1.2" inside nested lists, "out0.logits" inside a dict; "mutates exp_avg_3"
-  bool same = false;
-  std::string reason;       ///< empty when same; else PyTorch's failure line or what differs ("dtype", "shape", …)
-  double maxAbsError = 0;   ///< max |ref - res| over finite elements
-  double rmseRes = 0;       ///< RMSE(fp64, res); NaN without fp64 reference
-  double rmseRef = 0;       ///< RMSE(fp64, ref)
-  double ratioToLimit = 0;  ///< error / accepted limit: above 1 fails; from rule 4 or 5b
-  double multiplier = 0;    ///< m of rule 5b
-  std::int64_t nanRef = 0, nanRes = 0, infRef = 0, infRes = 0;
-  ResultKind kind = ResultKind::Output;
-  std::int64_t elements = 0;  ///< of the reference's tensor
-  std::int64_t finite = 0;    ///< of them finite on both sides: what was compared by size
-
-  /// There were elements, and none of them says anything: NaN equals NaN, and so passes.
-  bool nothingFinite() const { return elements > 0 && finite == 0; }
-
-  KERF_FIELDS(name, same, reason, maxAbsError, rmseRes, rmseRef, ratioToLimit, multiplier, nanRef, nanRes, infRef,
-              infRes, kind, elements, finite)
-};
 
 struct SameReport {
   bool same = false;

@@ -60,21 +60,4 @@ Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCal
                                        const ValueList& inputs, const CompareOptions& options,
                                        std::stop_token stop = {});
 
-/// Divergence of one node between the compiled side and the interpreter, both measured against fp64.
-struct NodeDivergence {
-  std::string node;  ///< "add_3", or in a nested graph "while_body_0/add_3"
-  std::string target;
-  bool same = true;
-  double rmseRes = 0, rmseRef = 0, ratioToLimit = 0, maxAbsError = 0;
-  bool firstBad = false;  ///< no input of this node is bad: the fault starts here
-  std::int64_t elements = 0;
-  std::int64_t finite = 0;  ///< of them finite on both sides
-  std::int64_t call = 0;    ///< in a nested graph: the call of it, from 1, in which the node was worst
-
-  /// There were elements, and none of them says anything: NaN equals NaN, and so passes.
-  bool nothingFinite() const { return elements > 0 && finite == 0; }
-
-  KERF_FIELDS(node, target, same, rmseRes, rmseRef, ratioToLimit, maxAbsError, firstBad, elements, finite, call)
-};
-
 }  // namespace kerf::inline accuracy

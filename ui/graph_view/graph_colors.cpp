@@ -5,7 +5,7 @@
 namespace kerf::ui::inline graph_view {
 namespace {
 
-const NodeRow* accuracyOf(const NodeDoc& node, const ViewState& state) {
+const NodeDivergence* accuracyOf(const NodeDoc& node, const ViewState& state) {
   return state.accuracy ? state.accuracy->find(node.name) : nullptr;
 }
 
@@ -15,7 +15,7 @@ QColor nodeColor(const NodeDoc& node, const ViewState& state) {
   if (state.mode == ColorMode::Kind) return theme().kind(node.kind);
   const auto* row = accuracyOf(node, state);
   if (!row) return theme().faint;
-  return row->same ? theme().heat(std::min(row->ratio, 0.999)) : theme().bad;
+  return row->same ? theme().heat(std::min(row->ratioToLimit, 0.999)) : theme().bad;
 }
 
 bool isFirstBad(const NodeDoc& node, const ViewState& state) {

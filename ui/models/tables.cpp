@@ -31,8 +31,8 @@ Column<Row> errorColumn(const QString& title, double Row::*field) {
 
 template <class Row>
 Column<Row> ratioColumn() {
-  return {"Error / limit", [](const Row& row) { return formatRatio(row.ratio); },
-          [](const Row& row) { return QVariant(row.ratio); }, true,
+  return {"Error / limit", [](const Row& row) { return formatRatio(row.ratioToLimit); },
+          [](const Row& row) { return QVariant(row.ratioToLimit); }, true,
           [](const Row& row, int role) { return colored(role, row.same ? theme().text : theme().bad); }};
 }
 
@@ -93,47 +93,47 @@ std::unique_ptr<PassModel> makePassModel() {
 }
 
 std::unique_ptr<OutputModel> makeOutputModel() {
-  return std::make_unique<OutputModel>(std::vector<Column<OutputRow>>{
+  return std::make_unique<OutputModel>(std::vector<Column<OutputVerdict>>{
       {"Output",
-       [](const OutputRow& row) { return text(row.name); },
+       [](const OutputVerdict& row) { return text(row.name); },
        {},
        false,
-       [](const OutputRow& row, int role) { return verdict(role, row.same); }},
-      {"Verdict", [](const OutputRow& row) { return QString(row.same ? "same" : "different"); }},
-      ratioColumn<OutputRow>(),
-      errorColumn("Max error", &OutputRow::error),
-      errorColumn("RMSE compiled", &OutputRow::rmseRes),
-      errorColumn("RMSE eager", &OutputRow::rmseRef),
-      countColumn("NaN", &OutputRow::nans),
-      countColumn("Inf", &OutputRow::infs),
+       [](const OutputVerdict& row, int role) { return verdict(role, row.same); }},
+      {"Verdict", [](const OutputVerdict& row) { return QString(row.same ? "same" : "different"); }},
+      ratioColumn<OutputVerdict>(),
+      errorColumn("Max error", &OutputVerdict::maxAbsError),
+      errorColumn("RMSE compiled", &OutputVerdict::rmseRes),
+      errorColumn("RMSE eager", &OutputVerdict::rmseRef),
+      countColumn("NaN", &OutputVerdict::nanRes),
+      countColumn("Inf", &OutputVerdict::infRes),
       {"Reason",
-       [](const OutputRow& row) { return text(row.reason); },
+       [](const OutputVerdict& row) { return text(row.reason); },
        {},
        false,
-       [](const OutputRow& row, int role) {
+       [](const OutputVerdict& row, int role) {
          return role == Qt::ToolTipRole ? QVariant(text(row.reason)) : QVariant();
        }}});
 }
 
 std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel() {
-  return std::make_unique<NodeAccuracyModel>(std::vector<Column<NodeRow>>{
+  return std::make_unique<NodeAccuracyModel>(std::vector<Column<NodeDivergence>>{
       {"Node",
-       [](const NodeRow& row) { return text(row.node); },
+       [](const NodeDivergence& row) { return text(row.node); },
        {},
        false,
-       [](const NodeRow& row, int role) { return verdict(role, row.same, row.firstBad); }},
-      {"Op", [](const NodeRow& row) { return text(row.target).remove("torch.ops."); }},
+       [](const NodeDivergence& row, int role) { return verdict(role, row.same, row.firstBad); }},
+      {"Op", [](const NodeDivergence& row) { return text(row.target).remove("torch.ops."); }},
       {"Verdict",
-       [](const NodeRow& row) { return QString(row.firstBad ? "first bad"
+       [](const NodeDivergence& row) { return QString(row.firstBad ? "first bad"
                                                : row.same   ? "same"
                                                             : "different"); },
        {},
        false,
-       [](const NodeRow& row, int role) { return row.firstBad ? colored(role, theme().bad) : QVariant(); }},
-      ratioColumn<NodeRow>(),
-      errorColumn("Max error", &NodeRow::error),
-      errorColumn("RMSE compiled", &NodeRow::rmseRes),
-      errorColumn("RMSE eager", &NodeRow::rmseRef)});
+       [](const NodeDivergence& row, int role) { return row.firstBad ? colored(role, theme().bad) : QVariant(); }},
+      ratioColumn<NodeDivergence>(),
+      errorColumn("Max error", &NodeDivergence::maxAbsError),
+      errorColumn("RMSE compiled", &NodeDivergence::rmseRes),
+      errorColumn("RMSE eager", &NodeDivergence::rmseRef)});
 }
 
 std::unique_ptr<KernelModel> makeKernelModel() {

@@ -10,8 +10,8 @@
 namespace kerf::ui::inline models {
 
 using PassModel = TableModel<PassDoc>;
-using OutputModel = TableModel<OutputRow>;
-using NodeAccuracyModel = TableModel<NodeRow>;
+using OutputModel = TableModel<OutputVerdict>;
+using NodeAccuracyModel = TableModel<NodeDivergence>;
 using KernelModel = TableModel<KernelDoc>;
 using StepModel = TableModel<StepDoc>;
 using FusionModel = TableModel<FusionRow>;

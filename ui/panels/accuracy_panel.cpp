@@ -166,8 +166,8 @@ void AccuracyPanel::showAccuracy() {
   m_bisect->setEnabled(m_session.graph() && !bisecting);
   m_plant->setEnabled(m_run->isEnabled() && m_bisect->isEnabled());
   m_cancel->setVisible(comparing || bisecting);
-  m_outputs->setRows(shown ? accuracy->outputs : std::vector<OutputRow>());
-  m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeRow>());
+  m_outputs->setRows(shown ? accuracy->outputs : std::vector<OutputVerdict>());
+  m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeDivergence>());
   m_comparison->setVisible(shown);
   m_verdict->setForms({});
   showBisection();
@@ -195,7 +195,7 @@ void AccuracyPanel::showHint() {
 }
 
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
-  const auto bad = std::ranges::count(doc.nodes, false, &NodeRow::same);
+  const auto bad = std::ranges::count(doc.nodes, false, &NodeDivergence::same);
   const auto first = text(doc.firstBadNode());
   const auto result = doc.same ? tr("Same") : doc.failure.empty() ? tr("Different") : tr("Failed: %1").arg(text(doc.failure));
   const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();

@@ -25,7 +25,7 @@ GrowthChart::GrowthChart(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
 }
 
-void GrowthChart::setNodes(const std::vector<NodeRow>& rows, const GraphDocPtr& graph) {
+void GrowthChart::setNodes(const std::vector<NodeDivergence>& rows, const GraphDocPtr& graph) {
   m_points.clear();
   m_low = highest;
   m_high = lowest;

@@ -14,7 +14,7 @@ class GrowthChart : public QWidget {
  public:
   explicit GrowthChart(QWidget* parent = nullptr);
   /// Rows in any order; `graph` says in which they are computed.
-  void setNodes(const std::vector<NodeRow>& rows, const GraphDocPtr& graph);
+  void setNodes(const std::vector<NodeDivergence>& rows, const GraphDocPtr& graph);
   void setCurrent(const QString& node);
   int count() const { return int(m_points.size()); }
   /// Name of the node that is the `index`-th in order, and where it is drawn.

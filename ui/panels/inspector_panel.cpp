@@ -146,8 +146,8 @@ QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {
   const auto verdict = found->firstBad ? tr("different, first bad node") : found->same ? tr("same") : tr("different");
   return section("ACCURACY",
                  row("Verdict", "<span class='" + QString(found->same ? "good" : "bad") + "'>" + verdict + "</span>") +
-                     textRow("Error / limit", formatRatio(found->ratio)) +
-                     textRow("Max error", formatError(found->error)));
+                     textRow("Error / limit", formatRatio(found->ratioToLimit)) +
+                     textRow("Max error", formatError(found->maxAbsError)));
 }
 
 QString InspectorPanel::kernelHtml(const NodeDoc& node) const {

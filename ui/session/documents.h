@@ -18,7 +18,7 @@
 namespace kerf::ui::inline session {
 
 using workbench::ArgumentDoc, workbench::NodeDoc, workbench::NodeKind, workbench::nodeKindName, workbench::nodeKinds;
-using workbench::BisectTrial, workbench::NodeRow, workbench::OutputRow, workbench::StepDoc;
+using workbench::BisectTrial, workbench::StepDoc;
 using workbench::CompileDocPtr, workbench::KernelDoc, workbench::PassDoc;
 using workbench::CompileEntryDoc, workbench::FusionRow, workbench::GraphEntry, workbench::RecordEntry;
 using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc, workbench::ReplacementDoc;
@@ -51,13 +51,13 @@ struct AccuracyDoc : workbench::Comparison {
   QString plant, error;                            ///< error: why there is no comparison
   std::unordered_map<std::string, int> nodeIndex;  ///< places in `nodes`
   /// Null if the node was not compared.
-  const NodeRow* find(const std::string& node) const {
+  const NodeDivergence* find(const std::string& node) const {
     const auto found = nodeIndex.find(node);
     return found == nodeIndex.end() ? nullptr : &nodes[std::size_t(found->second)];
   }
   /// Name of the node where the results part; empty if nowhere.
   std::string firstBadNode() const {
-    const auto row = std::ranges::find_if(nodes, &NodeRow::firstBad);
+    const auto row = std::ranges::find_if(nodes, &NodeDivergence::firstBad);
     return row == nodes.end() ? std::string() : row->node;
   }
 };

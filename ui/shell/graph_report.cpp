@@ -73,8 +73,8 @@ QString comparison(const AccuracyDocPtr& accuracy) {
                                 "</b></p>";
   QString rows;
   for (const auto& output : accuracy->outputs)
-    rows += row({escaped(output.name), output.same ? "same" : "<b>different</b>", formatError(output.error),
-                 formatRatio(output.ratio), escaped(output.reason)});
+    rows += row({escaped(output.name), output.same ? "same" : "<b>different</b>", formatError(output.maxAbsError),
+                 formatRatio(output.ratioToLimit), escaped(output.reason)});
   if (rows.isEmpty()) return said;
   return said + "<table>" + row({"Output", "Verdict", "Max error", "Error / limit", "Reason"}, "th") + rows + "</table>";
 }

@@ -12,7 +12,7 @@ namespace kerf::workbench {
 
 /// One result against the graph with the rounding of fused kernels.
 struct EmulatedRow {
-  std::string name;             ///< of the OutputRow
+  std::string name;             ///< of the OutputVerdict
   bool same = false;            ///< as the emulation, by same()
   double ratio = 0, error = 0;  ///< to the limit; largest difference from the emulation
   std::string verdict;          ///< "same", "expected from fusion", "not explained"

@@ -15,6 +15,7 @@
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "engine/accuracy/verdict.h"
 #include "engine/process/candidate_limits.h"
 
 namespace kerf::workbench {
@@ -120,39 +121,6 @@ struct RunRequest {
               rounding)
 };
 
-/// One result of the compiled graph against the interpreter, both measured against fp64.
-struct OutputRow {
-  std::string name, reason;  ///< "out0", "mutates exp_avg_3", "out1 is a view of x", "strides out0"
-  bool same = false;
-  double error = 0, rmseRes = 0, rmseRef = 0,
-         ratio = 0;                 ///< ratio: error over what is accepted; above 1 differs
-  std::int64_t nans = 0, infs = 0;  ///< of the compiled side
-  double multiplier = 0;
-  std::int64_t nanRef = 0, infRef = 0;
-  std::string kind = "output";            ///< output, mutation, alias, strides
-  std::int64_t elements = 0, finite = 0;  ///< finite: on both sides
-
-  /// NaN equals NaN: it passes, and says nothing.
-  bool nothingFinite() const { return elements > 0 && finite == 0; }
-
-  KERF_FIELDS(name, reason, same, error, rmseRes, rmseRef, ratio, nans, infs, multiplier, nanRef, infRef, kind,
-              elements, finite)
-};
-
-/// One node of the compiled graph against the interpreter; in a nested graph "while_body_0/add_3".
-struct NodeRow {
-  std::string node, target;
-  bool same = true, firstBad = false;
-  double error = 0, rmseRes = 0, rmseRef = 0, ratio = 0;
-  std::int64_t elements = 0, finite = 0;  ///< finite: on both sides
-  std::int64_t call = 0;                  ///< in a nested graph: the call of it, from 1, in which the node was worst
-
-  /// There were elements, and none of them says anything.
-  bool nothingFinite() const { return elements > 0 && finite == 0; }
-
-  KERF_FIELDS(node, target, same, firstBad, error, ratio, rmseRes, rmseRef, elements, finite, call)
-};
-
 struct Comparison {
   bool same = false;
   bool haveFp64 = false;
@@ -160,8 +128,8 @@ struct Comparison {
   std::string fp64Note;      ///< why there is no fp64 reference
   std::string failure;       ///< crash, hang or exception of the compiled side
   std::string backwardNote;  ///< what of PyTorch's backward pass was not compared
-  std::vector<OutputRow> outputs;
-  std::vector<NodeRow> nodes;  ///< worst first; empty unless asked for
+  std::vector<OutputVerdict> outputs;
+  std::vector<NodeDivergence> nodes;  ///< worst first; empty unless asked for
   std::string nodesFailure, nodesNote;
   std::string nestedNote;  ///< nested graphs that were not compared inside, and why
   std::chrono::nanoseconds time{};

@@ -15,31 +15,9 @@ namespace kerf::workbench {
 
 namespace {
 
-OutputRow rowOf(const OutputVerdict& verdict) {
-  return {.name = verdict.name,
-          .reason = verdict.reason,
-          .same = verdict.same,
-          .error = verdict.maxAbsError,
-          .rmseRes = verdict.rmseRes,
-          .rmseRef = verdict.rmseRef,
-          .ratio = verdict.ratioToLimit,
-          .nans = verdict.nanRes,
-          .infs = verdict.infRes,
-          .multiplier = verdict.multiplier,
-          .nanRef = verdict.nanRef,
-          .infRef = verdict.infRef,
-          .kind = std::string(resultKindName(verdict.kind)),
-          .elements = verdict.elements,
-          .finite = verdict.finite};
-}
-
-NodeRow rowOf(const NodeDivergence& node) {
-  return {node.node,    node.target,       node.same,     node.firstBad, node.maxAbsError, node.rmseRes,
-          node.rmseRef, node.ratioToLimit, node.elements, node.finite,   node.call};
-}
-
-ComparisonRow storeRow(const OutputRow& row) {
-  return {0, 0, row.name, row.same, row.reason, row.error, row.rmseRes, row.rmseRef, row.ratio, row.nans, row.infs};
+ComparisonRow storeRow(const OutputVerdict& row) {
+  return {0,           0,           row.name,         row.same,   row.reason, row.maxAbsError,
+          row.rmseRes, row.rmseRef, row.ratioToLimit, row.nanRes, row.infRes};
 }
 
 void addReport(Comparison& comparison, const ComparisonReport& report) {
@@ -48,7 +26,7 @@ void addReport(Comparison& comparison, const ComparisonReport& report) {
   comparison.fp64Note = report.fp64Note;
   comparison.failure = report.failure;
   comparison.backwardNote = report.backwardNote;
-  for (const auto& verdict : report.outputs) comparison.outputs.push_back(rowOf(verdict));
+  comparison.outputs = report.outputs;
 }
 
 /// A tolerance for a result that there is not would do nothing.
@@ -73,7 +51,7 @@ void nameResults(ComparisonReport& report, const CapturedGraph& graph) {
 }
 
 void addNodes(Comparison& comparison, const NodeDivergenceReport& report) {
-  for (const auto index : rankDivergence(report.nodes)) comparison.nodes.push_back(rowOf(report.nodes[index]));
+  for (const auto index : rankDivergence(report.nodes)) comparison.nodes.push_back(report.nodes[index]);
   comparison.nodesFailure = report.failure;
   comparison.nodesNote = report.fp64Note;
   comparison.nestedNote = report.nestedNote;
