@@ -13,7 +13,7 @@ struct Weights {
   Value projection{};  ///< of the new hidden state of an LSTM, or none
 };
 
-Result<Tensor> linear(const OpRunner& run, const Tensor& x, const Tensor& weight, const Value& bias) {
+Result<Tensor> linearLayer(const OpRunner& run, const Tensor& x, const Tensor& weight, const Value& bias) {
   if (x.dim() != 2 || weight.dim() != 2 || !guardOrTrue(x.symSize(1) == weight.symSize(1)))
     return fail(ErrorCode::ShapeMismatch, "a step of shape [{}] does not fit a weight of shape [{}]",
                 fmt::join(x.symSizes(), ", "), fmt::join(weight.symSizes(), ", "));
@@ -74,15 +74,15 @@ Result<State> gruStep(const OpRunner& run, const Tensor& input, const Tensor& hi
 }
 
 Result<State> step(const OpRunner& run, Cell cell, const Tensor& x, const State& state, const Weights& w) {
-  KERF_TRY(const Tensor input, linear(run, x, w.input, w.inputBias));
-  KERF_TRY(const Tensor hidden, linear(run, state.hidden, w.hidden, w.hiddenBias));
+  KERF_TRY(const Tensor input, linearLayer(run, x, w.input, w.inputBias));
+  KERF_TRY(const Tensor hidden, linearLayer(run, state.hidden, w.hidden, w.hiddenBias));
   if (cell == Cell::Gru) return gruStep(run, input, hidden, state);
   KERF_TRY(const Tensor gates, run("aten.add.Tensor"_op, {input, hidden}));
   State next;
   if (cell == Cell::Lstm) {
     KERF_TRY(next, lstmStep(run, gates, state));
     if (w.projection.isTensor()) {
-      KERF_TRY(next.hidden, linear(run, next.hidden, w.projection.tensor(), {}));
+      KERF_TRY(next.hidden, linearLayer(run, next.hidden, w.projection.tensor(), {}));
     }
     return next;
   }

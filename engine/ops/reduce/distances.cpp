@@ -23,7 +23,7 @@ double distance(const double* a, const double* b, std::int64_t width, double p) 
 }
 
 /// Derivative of the distance by one coordinate whose difference is `x`, 0 where the norm has a corner.
-double slope(double x, double distance, double p) {
+double distanceSlope(double x, double distance, double p) {
   const double sign = (x > 0) - (x < 0);
   if (p == 0) return 0;
   if (p == 1) return sign;
@@ -166,7 +166,7 @@ Result<Value> cdistBackwardKernel(const BoundArguments& args) {
     for (std::int64_t c = 0; c < width; ++c) {
       const auto to = std::size_t(row * width + c);
       const double difference = x[to] - y[std::size_t(other * width + c)];
-      sums[to] += grad[at] * slope(difference, dist[at], args.number(3));
+      sums[to] += grad[at] * distanceSlope(difference, dist[at], args.number(3));
     }
   }
   KERF_CHECK(writeValues(sums, out));
@@ -236,7 +236,7 @@ Result<Value> pdistBackwardKernel(const BoundArguments& args) {
     for (std::int64_t j = i + 1; j < rows; ++j, ++pair)
       for (std::int64_t c = 0; c < width; ++c) {
         const auto a = std::size_t(i * width + c), b = std::size_t(j * width + c);
-        const double share = grad[pair] * slope(x[a] - x[b], dist[pair], args.number(2));
+        const double share = grad[pair] * distanceSlope(x[a] - x[b], dist[pair], args.number(2));
         sums[a] += share;
         sums[b] -= share;
       }
