@@ -11,6 +11,7 @@
 #include "engine/process/program.h"
 #include "tests/golden/masks.h"
 #include "tests/golden/session.h"
+#include "tests/support/patience.h"
 
 namespace kerf::golden {
 namespace {
@@ -66,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(goldens()), [](const
 /// Names in the list of subcommands that `kerf … --help` prints.
 std::vector<std::string> subcommandsOf(const std::string& command) {
   const std::string kerf = std::string(KERF_BINARY_DIR) + "/bin/kerf";
-  const auto result = runProgram({"/bin/sh", "-c", kerf + command + " --help"}, {}, std::chrono::seconds(60));
+  const auto result = runProgram({"/bin/sh", "-c", kerf + command + " --help"}, {}, test::patience);
   std::vector<std::string> names;
   std::istringstream lines(result ? result->output : "");
   bool listed = false;

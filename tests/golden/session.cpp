@@ -7,6 +7,7 @@
 
 #include "engine/process/program.h"
 #include "tests/golden/masks.h"
+#include "tests/support/patience.h"
 
 namespace kerf::golden {
 
@@ -15,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view prompt = ">>> ", masksLine = "# masks: ";
-constexpr auto longest = std::chrono::seconds(250);
 
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines;
@@ -55,7 +55,7 @@ std::vector<std::string> shellCommand(const std::string& command, const fs::path
 }
 
 Result<std::string> transcriptOf(const std::string& command, const fs::path& folder) {
-  KERF_TRY(const ProgramResult result, runProgram(shellCommand(command, folder), {}, longest));
+  KERF_TRY(const ProgramResult result, runProgram(shellCommand(command, folder), {}, test::patience));
   std::string text = std::string(prompt) + command + "\n" + result.output;
   if (!text.ends_with('\n')) text += '\n';
   for (const std::string& line : linesOf(result.errors)) text += "! " + line + "\n";

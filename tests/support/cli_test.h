@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/process/program.h"
+#include "tests/support/patience.h"
 #include "tests/support/small_repro.h"
 
 namespace kerf::cli {
@@ -93,16 +94,7 @@ class RunningKerf {
   pid_t m_pid = 0;
 };
 
-/// Whether the condition came true; a machine that does other work may take minutes.
-template <typename Condition>
-bool waitUntil(const Condition& condition) {
-  constexpr int longest = 12'000;
-  for (int i = 0; i < longest; ++i) {
-    if (condition()) return true;
-    usleep(20'000);
-  }
-  return false;
-}
+using test::waitUntil;
 
 inline std::string textOf(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -1,8 +1,6 @@
 // Contained: scripts that are run by runContained(), and what is to be left of them: nothing.
 #pragma once
 
-#include <fstream>
-#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,31 +8,14 @@
 
 #include "engine/process/containment.h"
 #include "engine/process/temporary_folder.h"
+#include "tests/support/patience.h"
+#include "tests/support/processes.h"
 
 namespace kerf {
 
 using namespace std::chrono_literals;
 
-/// Processes anywhere on this machine whose command line holds `mark`.
-inline int countMarked(const std::string& mark) {
-  int count = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "cmdline");
-    std::string text;
-    std::getline(file, text, '\x01');  // an iterator would throw where the process is gone
-    if (text.find(mark) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-inline bool comesTrue(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
+using test::countMarked, test::waitUntil;
 
 /// Runs scripts in the way that its parameter names.
 class Contained : public ::testing::TestWithParam<Containment> {
@@ -45,7 +26,7 @@ class Contained : public ::testing::TestWithParam<Containment> {
   }
 
   /// "MARK" in a script stands for a number of seconds that no other test sleeps for.
-  ContainedResult run(std::string script, CandidateLimits limits = {}, std::chrono::milliseconds timeout = 60s,
+  ContainedResult run(std::string script, CandidateLimits limits = {}, std::chrono::milliseconds timeout = test::patience,
                       std::stop_token stop = {}) {
     for (auto at = script.find("MARK"); at != std::string::npos; at = script.find("MARK"))
       script.replace(at, 4, m_mark);
@@ -63,7 +44,7 @@ class Contained : public ::testing::TestWithParam<Containment> {
   void expectNothingLeft() const { EXPECT_EQ(countMarked(m_mark), 0); }
 
   const TemporaryFolder m_folder = TemporaryFolder::create().value();
-  const std::string m_mark = std::to_string(7'000'000 + ::getpid());
+  const std::string m_mark = test::markOf(7);
   std::chrono::nanoseconds m_time{};
 };
 

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <functional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -12,19 +11,14 @@
 
 #include "app/workbench/protocol/remote_workbench.h"
 #include "engine/process/temporary_folder.h"
+#include "tests/support/patience.h"
 #include "tests/support/processes.h"
 
 namespace kerf::workbench {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using test::childrenOf, test::lives;
-
-inline bool waitUntil(const std::function<bool()>& done, std::chrono::milliseconds time = 4min) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
-  return done();
-}
+using test::childrenOf, test::lives, test::waitUntil, test::workersOf;
 
 class WorkbenchTest : public ::testing::Test {
  protected:

@@ -192,8 +192,7 @@ TEST_F(CaptureTest, FollowsALogUntilItIsStopped) {
   setenv("KERF_STORE", store().c_str(), 1);
   RunningKerf following(kerf, {"import", "--follow", file.string(), "--json"}, folder / "events");
   const auto waitFor = [&](const std::string& what) {
-    for (int i = 0; i < 5000 && textOf(folder / "events").find(what) == std::string::npos; ++i) usleep(50'000);
-    EXPECT_THAT(textOf(folder / "events"), HasSubstr(what));
+    EXPECT_TRUE(waitUntil([&] { return textOf(folder / "events").contains(what); })) << textOf(folder / "events");
   };
   waitFor("aot_forward_graph");
   EXPECT_THAT(textOf(folder / "events"), Not(HasSubstr("aot_inference_graph")));

@@ -64,7 +64,7 @@ TEST_F(FullDisk, AnImportIsWholeOrNothing) {
 
 /// A file system of its own, where a user may have one.
 TEST_F(FullDisk, ARealOneIsFullAndHasRoomAgain) {
-  const auto mayMount = runProgram({"unshare", "-Urm", "true"}, {}, std::chrono::seconds(60));
+  const auto mayMount = runProgram({"unshare", "-Urm", "true"}, {}, test::patience);
   if (!mayMount || mayMount->status != 0) GTEST_SKIP() << "no user namespaces here";
   const auto disk = folder / "disk";
   fs::create_directories(disk);

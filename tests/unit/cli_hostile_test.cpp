@@ -201,12 +201,12 @@ TEST_F(CliHostileTest, WhatIsNoFileIsBadInput) {
   ASSERT_EQ(bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   for (const std::string& path : {fifo, socketPath.string(), std::string("/dev/null"), std::string("/dev/zero")}) {
     for (const auto* command : {"show", "import", "run", "compare", "passes", "verify", "minify"}) {
-      const auto result = run({command, path}, std::chrono::seconds(60));
+      const auto result = run({command, path}, test::patience);
       EXPECT_EQ(result.status, 2) << command << " " << path << ": " << result.errors;
       EXPECT_THAT(result.errors, HasSubstr("not a regular file")) << command << " " << path;
     }
-    EXPECT_EQ(run({"import", "--follow", path}, std::chrono::seconds(60)).status, 2) << path;
-    EXPECT_EQ(run({"run", sample, "--inputs", path}, std::chrono::seconds(60)).status, 2) << path;
+    EXPECT_EQ(run({"import", "--follow", path}, test::patience).status, 2) << path;
+    EXPECT_EQ(run({"run", sample, "--inputs", path}, test::patience).status, 2) << path;
   }
   close(listening);
 }

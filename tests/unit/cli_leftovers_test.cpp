@@ -16,21 +16,7 @@ class CliLeftoversTest : public CliTest {
     CliTest::SetUp();
     m_graph = reluRepro().string();
   }
-  /// Processes whose command line holds this test's mark.
-  int marked() const {
-    int count = 0;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator("/proc", ignored))
-      if (ofProcess(entry.path() / "cmdline").find(mark) != std::string::npos) ++count;
-    return count;
-  }
-  /// A file of /proc; empty where the process is gone, which an iterator over the file would throw.
-  static std::string ofProcess(const fs::path& path) {
-    std::ifstream file(path);
-    std::string text;
-    std::getline(file, text, '\x01');
-    return text;
-  }
+  int marked() const { return test::countMarked(mark); }
   std::vector<std::string> temporaryFolders() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder))
@@ -45,12 +31,13 @@ class CliLeftoversTest : public CliTest {
   json judge(std::string script, std::vector<std::string> more = {}, int status = 1) {
     for (auto at = script.find("MARK"); at != std::string::npos; at = script.find("MARK")) script.replace(at, 4, mark);
     std::vector<std::string> arguments{"minify", m_graph, "--judge", "--oracle", "command", "--check", script + "; #"};
+    if (std::ranges::find(more, "--timeout") == more.end()) more.insert(more.end(), {"--timeout", "600"});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return runJson(arguments, status);
   }
 
   std::string m_graph;
-  const std::string mark = std::to_string(6'000'000 + getpid());
+  const std::string mark = test::markOf(6);
 };
 
 TEST_F(CliLeftoversTest, EveryExcessIsOneVerdictAndLeavesNothing) {
@@ -178,18 +165,18 @@ TEST_F(CliLeftoversTest, LimitsAreReadAsSizes) {
   EXPECT_EQ(run({"bisect", m_graph, "--by", "node", "--memory-limit", "2G"}).status, 0);
 }
 
-/// A search whose every candidate leaves processes of all kinds.
+/// A search whose every candidate leaves processes of all kinds, and whose ninth never ends.
 class CliKilledTest : public CliLeftoversTest {
  protected:
   std::unique_ptr<RunningKerf> start() {
     const auto check = fmt::format(
         "echo >> {0}/candidates; (setsid sh -c 'sleep {1} & exec sleep {1}' </dev/null >/dev/null 2>&1 &); sleep 0.02; "
-        "! grep -q aten.relu {{}}",
+        "[ $(wc -l < {0}/candidates) -lt 9 ] || sleep {1}; ! grep -q aten.relu {{}}",
         folder.string(), mark);
     setenv("KERF_STORE", store().c_str(), 1);
     setenv("TMPDIR", folder.c_str(), 1);
     auto running = std::make_unique<RunningKerf>(
-        kerf, std::vector<std::string>{"minify", sample, "--oracle", "command", "--check", check, "-o", "small"},
+        kerf, std::vector<std::string>{"minify", sample, "--oracle", "command", "--check", check, "--timeout", "600", "-o", "small"},
         folder / "log");
     unsetenv("TMPDIR");
     return running;
@@ -218,14 +205,11 @@ TEST_F(CliKilledTest, AtAnyPointNothingIsLeftAndTheStoreIsGood) {
 TEST_F(CliKilledTest, WithItsGuardianTheFoldersGoAtTheNextStart) {
   const auto running = start();
   EXPECT_TRUE(waitUntil([&] { return candidates() >= 2; })) << textOf(folder / "log.err");
-  std::vector<int> guardians;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::error_code ignored;
-    const auto name = entry.path().filename().string();
-    if (ofProcess(entry.path() / "comm") != "kerf-guardian\n") continue;
-    if (ofProcess(entry.path() / "stat").find(fmt::format(") S {} ", running->pid())) != std::string::npos)
-      guardians.push_back(std::stoi(name));
-  }
+  std::vector<pid_t> guardians;
+  EXPECT_TRUE(waitUntil([&] {  // it gets its name when it gets to run
+    guardians = test::childrenNamed(running->pid(), "kerf-guardian");
+    return !guardians.empty();
+  }));
   ASSERT_EQ(guardians.size(), 1u);
   running->signal(SIGSTOP);
   kill(guardians[0], SIGKILL);

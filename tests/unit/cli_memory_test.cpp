@@ -19,7 +19,7 @@ class LittleMemory : public CliTest {
     std::vector<std::string> command = {"sh", script.string(), kerf.string()};
     command.insert(command.end(), arguments.begin(), arguments.end());
     setenv("KERF_STORE", store().c_str(), 1);
-    auto result = runProgram(command, {}, std::chrono::seconds(120));
+    auto result = runProgram(command, {}, test::patience);
     EXPECT_TRUE(result) << result.error().text();
     return result.value_or(ProgramResult{-1, {}, {}});
   }

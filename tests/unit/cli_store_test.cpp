@@ -142,7 +142,7 @@ TEST_F(StoreCommand, AResultThatCannotBeStoredIsPrintedAllTheSame) {
   setenv("KERF_STORE", store().c_str(), 1);
   for (const char* before : {"trap '' XFSZ;", ""}) {  // whether a file that may not grow is a signal
     const auto full = write("full.sh", fmt::format("ulimit -f 8; {} exec \"$@\"\n", before));
-    const auto result = runProgram({"sh", full.string(), kerf.string(), "run", sample}, {}, std::chrono::seconds(300));
+    const auto result = runProgram({"sh", full.string(), kerf.string(), "run", sample}, {}, test::patience);
     ASSERT_TRUE(result);
     EXPECT_EQ(result->status, 3) << result->output << result->errors;
     EXPECT_THAT(result->errors, HasSubstr("the result is not stored"));

@@ -7,6 +7,7 @@
 #include "engine/process/codec.h"
 #include "minifier/oracle/engine_oracle.h"
 #include "tests/support/minifier_graphs.h"
+#include "tests/support/patience.h"
 
 namespace kerf {
 namespace {
@@ -20,7 +21,7 @@ class Determinism : public ::testing::TestWithParam<const char*> {
   EngineOracleOptions options() const {
     EngineOracleOptions options;
     options.compile.faults.faults.push_back(*parseFault(GetParam()));
-    options.limits.timeout = std::chrono::seconds(20);
+    options.limits.timeout = test::patience;
     return options;
   }
 };

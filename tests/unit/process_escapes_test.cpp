@@ -1,6 +1,7 @@
 // Commands that try to get away: from their supervisor, out of lists of processes, past limits that look elsewhere.
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -20,13 +21,12 @@ INSTANTIATE_TEST_SUITE_P(Both, Escaping, ::testing::Values(Containment::Namespac
 /// Inside of a PID namespace the first process takes no signal of the others; elsewhere another supervisor is there.
 TEST_P(Escaping, ACommandThatKillsItsParentIsOneVerdict) {
   const bool inside = GetParam() == Containment::Namespace;
-  const auto result = run("env -i setsid sleep MARK & sleep 0.2; kill -9 $PPID; sleep MARK", {}, inside ? 1s : 60s);
+  const auto result = run("env -i setsid sleep MARK & sleep 0.2; kill -9 $PPID; sleep MARK", {}, inside ? 1s : test::patience);
   if (inside) {
     EXPECT_EQ(result.end, ContainedEnd::TimedOut);
   } else {
     EXPECT_EQ(result.end, ContainedEnd::Signalled);
     EXPECT_EQ(result.status, SIGKILL);
-    EXPECT_LT(m_time, 30s);
   }
   expectNothingLeft();
 }
@@ -43,7 +43,7 @@ TEST_P(Escaping, ACommandThatStopsItsParentIsStillWatched) {
 /// Each process lives for as long as it takes to start the next: what is listed is gone when it is looked at.
 TEST_P(Escaping, AChainOfForksEnds) {
   for (int i = 0; i < 25; ++i) {
-    const auto result = run(": MARK; f() { f & }; f; exit 1", {}, 20s);
+    const auto result = run(": MARK; f() { f & }; f; exit 1");
     EXPECT_EQ(result.end, ContainedEnd::Exited);
     EXPECT_EQ(result.status, 1);
     expectNothingLeft();
@@ -86,7 +86,7 @@ TEST(Containing, WithoutAnotherNamespaceASubreaperHoldsACommand) {
     std::ofstream limit("/proc/sys/user/max_pid_namespaces");
     if (!(limit << 0 << std::flush)) ::_exit(77);
     const auto result =
-        runContained({.arguments = {"/bin/sh", "-c", "sleep 1000 & exit 3"}, .folder = "/", .timeout = 60s});
+        runContained({.arguments = {"/bin/sh", "-c", "sleep 1000 & exit 3"}, .folder = "/", .timeout = test::patience});
     ::_exit(result ? 10 * result->status + result->leftovers : 1);
   }
   int status = 0;
@@ -119,7 +119,7 @@ class SharedMemory {
       while (true) ::pause();
     }
     m_users.push_back(pid);
-    EXPECT_TRUE(comesTrue([&] { return static_cast<volatile char*>(m_at)[m_bytes - 1] == user; }));
+    EXPECT_TRUE(waitUntil([&] { return static_cast<volatile char*>(m_at)[m_bytes - 1] == user; }));
     return pid;
   }
   const std::vector<pid_t>& users() const { return m_users; }

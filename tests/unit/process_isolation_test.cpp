@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -14,14 +13,19 @@
 #include "engine/process/isolation.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
+#include "tests/support/patience.h"
+#include "tests/support/processes.h"
 
 namespace kerf {
 namespace {
 
 using namespace std::chrono_literals;
 
+/// Nothing is to be out of time where the machine is slow.
+const IsolationLimits patient{.timeout = test::patience};
+
 template <class Body>
-IsolatedAnswer<std::string> isolated(Body body, const IsolationLimits& limits = {}, std::stop_token stop = {}) {
+IsolatedAnswer<std::string> isolated(Body body, const IsolationLimits& limits = patient, std::stop_token stop = {}) {
   const std::function<Result<std::string>(const SendEvent&)> work = [&](const SendEvent&) { return body(); };
   auto answer = callIsolated<std::string>(work, limits, std::move(stop));
   EXPECT_TRUE(answer.has_value());
@@ -49,7 +53,7 @@ TEST(CallIsolated, ReturnsTheBodysError) {
 
 TEST(CallIsolated, MemoryThatTheLimitRefusesIsAnError) {
   if (addressSanitizer || threadSanitizer) GTEST_SKIP() << "a sanitizer maps terabytes";
-  IsolationLimits limits{.memoryBytes = 256 << 20};
+  IsolationLimits limits{.timeout = test::patience, .memoryBytes = 256 << 20};
   const auto fill = [] { return std::string(1 << 30, 'x'); };
   const auto fillInAPiece = [&] {
     std::atomic<std::size_t> bytes = 0;
@@ -135,7 +139,7 @@ TEST(CallIsolated, AHangEndsAtItsTimeout) {
 }
 
 TEST(CallIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
-  IsolationLimits limits;
+  IsolationLimits limits = patient;
   limits.memoryBytes = 64 << 20;
   const auto answer = isolated(
       []() -> std::string { return std::malloc(std::size_t{8} << 30) == nullptr ? "refused" : "granted"; }, limits);
@@ -176,7 +180,7 @@ TEST(CallIsolated, ChildHasAsManyThreadsAsItsLimitsSay) {
   parallelFor(1000, 1, [](std::int64_t, std::int64_t) {});
   const auto threads = [] { return std::to_string(threadCount()); };
   EXPECT_EQ(isolated(threads).answer->value(), "1");
-  IsolationLimits limits;
+  IsolationLimits limits = patient;
   limits.threads = 0;
   EXPECT_EQ(isolated(threads, limits).answer->value(), std::to_string(threadCount()));
 }
@@ -188,7 +192,7 @@ TEST(CallIsolated, EventsArriveEvenFromAChildThatDies) {
     std::abort();
   };
   const auto answer = callIsolated<int>(
-      body, {}, {}, [&](std::string_view bytes) { events.push_back(decode<int>(bytes, "an event").value()); });
+      body, patient, {}, [&](std::string_view bytes) { events.push_back(decode<int>(bytes, "an event").value()); });
   EXPECT_EQ(answer->outcome.signalName(), "SIGABRT");
   EXPECT_EQ(events, (std::vector{3, 5, 8}));
 }
@@ -210,15 +214,8 @@ TEST(CallIsolated, AChildStartsNoProgramsAndItsChildrenEndWithIt) {
   });
   ASSERT_TRUE(forked.answer);
   const pid_t left = std::stoi(forked.answer->value());
-  const auto lives = [&] {  // one that has ended and was not waited for does not
-    std::ifstream file("/proc/" + std::to_string(left) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    return !text.empty() && text.find(") Z ") == std::string::npos;
-  };
-  for (int i = 0; i < 3000 && lives(); ++i) std::this_thread::sleep_for(10ms);
-  EXPECT_FALSE(lives()) << "the child of a child is left";
-  EXPECT_LT(forked.outcome.time, 5s) << "nobody waits for it";
+  EXPECT_TRUE(test::waitUntil([&] { return !test::lives(left); })) << "the child of a child is left";
+  EXPECT_LT(forked.outcome.time, patient.timeout) << "nobody waits for it";
 }
 
 #if defined(__x86_64__)

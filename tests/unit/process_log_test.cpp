@@ -3,6 +3,7 @@
 
 #include "engine/process/isolation.h"
 #include "engine/process/log_relay.h"
+#include "tests/support/patience.h"
 
 namespace kerf {
 namespace {
@@ -15,7 +16,7 @@ TEST(LogRelay, AChildsMessagesAreTheParentsWithTheirLevelAndCategory) {
     logAt(LogCategory::Compile, LogLevel::Debug, "not asked for");
     return 42;
   };
-  const auto answer = callIsolated<int>(body, {}, {});
+  const auto answer = callIsolated<int>(body, {.timeout = test::patience}, {});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->answer->value(), 42);
   ASSERT_EQ(heard.size(), 1u);

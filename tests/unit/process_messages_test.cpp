@@ -8,6 +8,7 @@
 
 #include "engine/process/channel.h"
 #include "engine/process/value_codec.h"
+#include "tests/support/patience.h"
 
 namespace kerf {
 namespace {
@@ -235,7 +236,7 @@ TEST(Channel, CarriesLargeFrames) {
   ChannelPair pair;
   const std::string large(30'000'000, 'z');
   std::jthread sender([&] { EXPECT_TRUE(pair.a->send(FrameKind::Answer, large)); });
-  const auto frame = pair.b->receive(20s);
+  const auto frame = pair.b->receive(test::patience);
   ASSERT_TRUE(frame && *frame);
   EXPECT_EQ((*frame)->body, large);
 }

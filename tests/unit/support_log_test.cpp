@@ -8,6 +8,7 @@
 
 #include "engine/support/log.h"
 #include "engine/support/log_sinks.h"
+#include "tests/support/patience.h"
 
 namespace kerf {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(LogTest, AForkedChildNeitherHangsNorReachesTheListeners) {
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20);
+      alarm(unsigned(test::patience.count()));
       const std::size_t before = seen.size();
       writeLog(LogCategory::Run, LogLevel::Error, "from the child");
       _exit(seen.size() == before ? 0 : 1);

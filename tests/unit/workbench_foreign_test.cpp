@@ -23,7 +23,7 @@ class RawWorkerTest : public WorkbenchTest {
   /// The next frame that is no event.
   Frame reply() {
     for (;;) {
-      auto frame = worker->channel().receive(10s);
+      auto frame = worker->channel().receive(test::patience);
       EXPECT_TRUE(frame && *frame);
       if (!frame || !*frame) return {};
       if ((*frame)->kind != FrameKind::Event) return std::move(**frame);

@@ -7,7 +7,8 @@ and running them does is decided by the ops in them.
     sqrt   takes memory without end                     erf    two runs differ
     abs    prints garbage on standard output            ceil   leaves a process behind
 
-Every import is written to $FAKE_TORCH_LOG, one line each, so that tests can count what happened.
+Every import is written to $FAKE_TORCH_LOG, one line each, so that tests can count what happened. What is left behind sleeps
+for $FAKE_TORCH_SLEEP seconds, by which a test finds it.
 """
 import builtins
 import contextlib
@@ -162,7 +163,9 @@ def compile_of(names):
         print('{"verdict": "fails"}', flush=True)
         os.write(1, b"\xff\xfe garbage" * 1000)
     if "ceil" in names:
-        subprocess.Popen(["sleep", "987"])
+        seconds = os.environ.get("FAKE_TORCH_SLEEP", "987")
+        subprocess.Popen(["sleep", seconds])
+        log("leaves " + seconds)
 
 
 def run_of(names, count=[0]):
