@@ -30,9 +30,16 @@ SnapshotRow passRow(const SqlRow& row) {
   return pass;
 }
 
-ComparisonRow comparisonRow(const SqlRow& row) {
-  return {row.integer(0), row.integer(1), row.text(2), row.integer(3) != 0, row.text(4),    row.real(5),
-          row.real(6),    row.real(7),    row.real(8), row.integer(9),      row.integer(10)};
+OutputVerdict comparisonRow(const SqlRow& row) {
+  return {.name = row.text(0),
+          .same = row.integer(1) != 0,
+          .reason = row.text(2),
+          .maxAbsError = row.real(3),
+          .rmseRes = row.real(4),
+          .rmseRef = row.real(5),
+          .ratioToLimit = row.real(6),
+          .nanRes = row.integer(7),
+          .infRes = row.integer(8)};
 }
 
 Result<void> addPass(Database& database, std::int64_t runId, const SnapshotRow& pass) {
@@ -44,12 +51,12 @@ Result<void> addPass(Database& database, std::int64_t runId, const SnapshotRow& 
        std::int64_t{pass.nodesAfter}, pass.nanoseconds, std::int64_t{pass.changed}});
 }
 
-Result<void> addComparison(Database& database, std::int64_t runId, const ComparisonRow& row) {
+Result<void> addComparison(Database& database, std::int64_t runId, const OutputVerdict& row) {
   return database.execute(
       "INSERT INTO comparisons(run, output, same, reason, error, rmse_res, rmse_ref, ratio_to_limit, nan_count, "
       "inf_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {runId, std::string_view(row.output), std::int64_t{row.same}, std::string_view(row.reason), row.error,
-       row.rmseRes, row.rmseRef, row.ratioToLimit, row.nanCount, row.infCount});
+      {runId, std::string_view(row.name), std::int64_t{row.same}, std::string_view(row.reason), row.maxAbsError,
+       row.rmseRes, row.rmseRef, row.ratioToLimit, row.nanRes, row.infRes});
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ Result<void> addPasses(Database& database, std::int64_t runId, const std::vector
   });
 }
 
-Result<void> addComparisons(Database& database, std::int64_t runId, const std::vector<ComparisonRow>& rows) {
+Result<void> addComparisons(Database& database, std::int64_t runId, const std::vector<OutputVerdict>& rows) {
   return database.transaction([&]() -> Result<void> {
     for (const auto& row : rows) KERF_CHECK(addComparison(database, runId, row));
     return {};
@@ -97,10 +104,10 @@ Result<std::vector<SnapshotRow>> passes(Database& database, std::int64_t runId) 
       {runId}, passRow);
 }
 
-Result<std::vector<ComparisonRow>> comparisons(Database& database, std::int64_t runId) {
-  return queryAll<ComparisonRow>(
+Result<std::vector<OutputVerdict>> comparisons(Database& database, std::int64_t runId) {
+  return queryAll<OutputVerdict>(
       database,
-      "SELECT id, run, output, same, reason, error, rmse_res, rmse_ref, ratio_to_limit, nan_count, inf_count "
+      "SELECT output, same, reason, error, rmse_res, rmse_ref, ratio_to_limit, nan_count, inf_count "
       "FROM comparisons WHERE run = ? ORDER BY id",
       {runId}, comparisonRow);
 }

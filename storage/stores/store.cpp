@@ -147,14 +147,14 @@ Result<void> Store::finishRun(std::int64_t runId, const std::string& status, std
 Result<void> Store::addPasses(std::int64_t runId, const std::vector<SnapshotRow>& passes) {
   return stores::addPasses(m_impl->database, runId, passes);
 }
-Result<void> Store::addComparisons(std::int64_t runId, const std::vector<ComparisonRow>& rows) {
+Result<void> Store::addComparisons(std::int64_t runId, const std::vector<OutputVerdict>& rows) {
   return stores::addComparisons(m_impl->database, runId, rows);
 }
 Result<std::vector<RunRow>> Store::runs(std::optional<std::int64_t> graphId) {
   return stores::runs(m_impl->database, graphId);
 }
 Result<std::vector<SnapshotRow>> Store::passes(std::int64_t runId) { return stores::passes(m_impl->database, runId); }
-Result<std::vector<ComparisonRow>> Store::comparisons(std::int64_t runId) {
+Result<std::vector<OutputVerdict>> Store::comparisons(std::int64_t runId) {
   return stores::comparisons(m_impl->database, runId);
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/accuracy/verdict.h"
 #include "engine/ir/graph_module.h"
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
@@ -80,14 +81,6 @@ struct RunRow {
   std::int64_t id = 0, graphId = 0;
   std::string kind, backend, options, startedAt, status;
   std::int64_t nanoseconds = 0;
-};
-struct ComparisonRow {
-  std::int64_t id = 0, runId = 0;
-  std::string output;
-  bool same = false;
-  std::string reason;
-  double error = 0, rmseRes = 0, rmseRef = 0, ratioToLimit = 0;
-  std::int64_t nanCount = 0, infCount = 0;
 };
 struct ReductionRow {
   std::int64_t id = 0, graphId = 0;
@@ -205,10 +198,11 @@ class Store {
   Result<std::int64_t> addRun(const RunRow& run);
   Result<void> finishRun(std::int64_t runId, const std::string& status, std::int64_t nanoseconds);
   Result<void> addPasses(std::int64_t runId, const std::vector<SnapshotRow>& passes);
-  Result<void> addComparisons(std::int64_t runId, const std::vector<ComparisonRow>& rows);
+  Result<void> addComparisons(std::int64_t runId, const std::vector<OutputVerdict>& rows);
   Result<std::vector<RunRow>> runs(std::optional<std::int64_t> graphId = {});
   Result<std::vector<SnapshotRow>> passes(std::int64_t runId);
-  Result<std::vector<ComparisonRow>> comparisons(std::int64_t runId);
+  /// With the figures that are kept: errors, ratio, NaN and infinities of the compiled side.
+  Result<std::vector<OutputVerdict>> comparisons(std::int64_t runId);
 
   // Reductions. Each accepted step is committed before the search goes on, so kill -9 loses nothing accepted.
   Result<std::int64_t> startReduction(const ReductionRow& reduction);

@@ -57,10 +57,10 @@ Result<std::string> reproContent(Database& database, std::int64_t id);
 Result<std::int64_t> addRun(Database& database, const RunRow& run);
 Result<void> finishRun(Database& database, std::int64_t runId, const std::string& status, std::int64_t nanoseconds);
 Result<void> addPasses(Database& database, std::int64_t runId, const std::vector<SnapshotRow>& passes);
-Result<void> addComparisons(Database& database, std::int64_t runId, const std::vector<ComparisonRow>& rows);
+Result<void> addComparisons(Database& database, std::int64_t runId, const std::vector<OutputVerdict>& rows);
 Result<std::vector<RunRow>> runs(Database& database, std::optional<std::int64_t> graphId);
 Result<std::vector<SnapshotRow>> passes(Database& database, std::int64_t runId);
-Result<std::vector<ComparisonRow>> comparisons(Database& database, std::int64_t runId);
+Result<std::vector<OutputVerdict>> comparisons(Database& database, std::int64_t runId);
 
 // Slips: other failures that reductions met, with their graphs.
 

@@ -276,15 +276,22 @@ TEST_F(StoreTest, KeepsRunsPassesComparisonsWithNan) {
   ASSERT_TRUE(store.putSnapshot("s1", "graph():", 4));
   ASSERT_TRUE(store.addPasses(run, {{0, run, 1, "cse", "post_grad", "s0", "s1", 5, 4, 77, true}}));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  ASSERT_TRUE(store.addComparisons(run, {{0, run, "out0", false, "NaN", nan, 1.5, 2.5, nan, 3, 4}}));
+  ASSERT_TRUE(store.addComparisons(run, {{.name = "out0",
+                                          .reason = "NaN",
+                                          .maxAbsError = nan,
+                                          .rmseRes = 1.5,
+                                          .rmseRef = 2.5,
+                                          .ratioToLimit = nan,
+                                          .nanRes = 3,
+                                          .infRes = 4}}));
   ASSERT_TRUE(store.finishRun(run, "different", 1234));
   EXPECT_EQ(store.runs().value().front().status, "different");
   EXPECT_EQ(store.passes(run).value().front().nodesAfter, 4);
   EXPECT_EQ(store.snapshotText("s1").value(), "graph():");
   const auto comparison = store.comparisons(run).value().front();
-  EXPECT_TRUE(std::isnan(comparison.error));
+  EXPECT_TRUE(std::isnan(comparison.maxAbsError));
   EXPECT_EQ(comparison.rmseRef, 2.5);
-  EXPECT_EQ(comparison.infCount, 4);
+  EXPECT_EQ(comparison.infRes, 4);
 }
 
 TEST_F(StoreTest, KeepsReprosWithAndWithoutAReduction) {

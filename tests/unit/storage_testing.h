@@ -94,7 +94,8 @@ class StoreFolder : public ::testing::Test {
     ASSERT_TRUE(store.putSnapshot("s1", "graph one", 1));
     ASSERT_TRUE(store.putSnapshot("s2", "graph two", 2));
     ASSERT_TRUE(store.addPasses(run, {{0, run, 0, "cse", "aot", "s1", "s2", 3, 2, 11, true}}));
-    ASSERT_TRUE(store.addComparisons(run, {{0, run, "out0", true, "close", 1e-6, 0, 0, 0.5, 0, 0}}));
+    ASSERT_TRUE(store.addComparisons(
+        run, {{.name = "out0", .same = true, .reason = "close", .maxAbsError = 1e-6, .ratioToLimit = 0.5}}));
     const auto reduction =
         store.startReduction({0, row.id, "engine", "finished", "2026-01-01T00:00:00Z", 9, 9, 0, "f"}).value();
     NewGraph step{"s", "hash-of-s", 2, "# step", {}};
@@ -138,7 +139,8 @@ class StoreFolder : public ::testing::Test {
     each(store.graphs(), [](const GraphRow& row) { return fmt::format("{} {} {}", row.id, row.name, row.hash); });
     each(store.runs(), [](const RunRow& row) { return fmt::format("{} {} {}", row.id, row.status, row.nanoseconds); });
     each(store.passes(1), [](const SnapshotRow& row) { return row.pass + row.hashBefore + row.hashAfter; });
-    each(store.comparisons(1), [](const ComparisonRow& row) { return fmt::format("{} {}", row.output, row.error); });
+    each(store.comparisons(1),
+         [](const OutputVerdict& row) { return fmt::format("{} {}", row.name, row.maxAbsError); });
     each(store.reductions(), [](const ReductionRow& row) { return fmt::format("{} {}", row.oracle, row.bestNodes); });
     each(store.steps(1), [](const StepRow& row) { return fmt::format("{} {}", row.reduction, row.nodes); });
     each(store.slips(1), [](const SlipRow& row) { return fmt::format("{} {}", row.fingerprint, row.tests); });

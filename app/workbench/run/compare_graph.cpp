@@ -15,11 +15,6 @@ namespace kerf::workbench {
 
 namespace {
 
-ComparisonRow storeRow(const OutputVerdict& row) {
-  return {0,           0,           row.name,         row.same,   row.reason, row.maxAbsError,
-          row.rmseRes, row.rmseRef, row.ratioToLimit, row.nanRes, row.infRes};
-}
-
 void addReport(Comparison& comparison, const ComparisonReport& report) {
   comparison.same = report.same;
   comparison.haveFp64 = report.haveFp64;
@@ -72,9 +67,7 @@ Result<std::string> keepIn(Store& store, const GraphSource& source, const Compar
       {"plant", request.plants}, {"tolerance", request.tolerance}, {"passes", passes.text()}};
   KERF_TRY(const auto runId, store.addRun({0, graphId, "compare", request.backend, options.dump(), "", "running", 0}));
   if (const auto trace = tracePasses(source.graph().module, passes, job)) KERF_CHECK(addPasses(store, runId, *trace));
-  std::vector<ComparisonRow> rows;
-  for (const auto& output : comparison.outputs) rows.push_back(storeRow(output));
-  KERF_CHECK(store.addComparisons(runId, rows));
+  KERF_CHECK(store.addComparisons(runId, comparison.outputs));
   KERF_CHECK(store.finishRun(runId, statusOf(comparison), comparison.time.count()));
   return fmt::format("r{}", runId);
 }
