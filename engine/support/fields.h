@@ -20,13 +20,18 @@ concept HasFields = requires(const T& value) {
 }  // namespace kerf::inline support
 
 /// Inside `struct Point { int x = 0, y = 0; KERF_FIELDS(x, y) };`: Point::eachField(point, visit) calls
-/// visit("x", point.x) and visit("y", point.y), in this order; fields are const where the point is.
+/// visit("x", point.x) and visit("y", point.y), in this order; fields are const where the point is. Qt's moc, which needs
+/// no fields, would take seconds for the macros of each header that it reads.
+#ifdef Q_MOC_RUN
+#define KERF_FIELDS(...)
+#else
 #define KERF_FIELDS(...)                                              \
   template <class Self, class Visit>                                  \
   static void eachField([[maybe_unused]] Self& self, Visit&& visit) { \
     KERF_EACH(KERF_VISIT_FIELD, __VA_ARGS__)                          \
     static_cast<void>(visit);                                         \
   }
+#endif
 #define KERF_VISIT_FIELD(name) visit(#name, self.name);
 
 // KERF_EACH(macro, a, b, …) is macro(a) macro(b) …, for up to 300 arguments.
