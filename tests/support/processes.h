@@ -39,11 +39,14 @@ inline std::vector<pid_t> childrenOf(pid_t pid) {
   return children;
 }
 
+inline std::vector<pid_t> without(std::vector<pid_t> processes, const std::vector<pid_t>& others) {
+  std::erase_if(processes, [&](pid_t process) { return std::ranges::find(others, process) != others.end(); });
+  return processes;
+}
+
 /// Children of this process that are not in `before`.
 inline std::vector<pid_t> childrenSince(const std::vector<pid_t>& before) {
-  auto children = childrenOf(::getpid());
-  std::erase_if(children, [&](pid_t child) { return std::ranges::find(before, child) != before.end(); });
-  return children;
+  return without(childrenOf(::getpid()), before);
 }
 
 /// A file of /proc/PID; empty where the process is gone, which an iterator over the file would throw.

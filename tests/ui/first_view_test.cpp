@@ -117,7 +117,7 @@ TEST_F(UnreadGraph, LeavesNothingOfTheGraphBefore) {
   ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text());
   ASSERT_GT(listed().rowCount(), 0);
   ASSERT_TRUE(QFile::remove(copy));
-  for (const pid_t worker : kerf::test::childrenOf(::getpid())) ::kill(worker, SIGKILL);
+  for (const pid_t worker : kerf::test::workersOf(::getpid())) ::kill(worker, SIGKILL);
   const auto capture = session().location().capture;
   const int last = int(session().capture(capture)->graphs.size()) - 1;
   session().go({capture, last, Location::Stage::Captured, -1, {}});

@@ -45,7 +45,7 @@ QImage screenshot(const QString& file, const QStringList& arguments) {
   environment.insert("QT_SCALE_FACTOR", "1");
   studio.setProcessEnvironment(environment);
   studio.start(KERF_BINARY_DIR "/bin/kerf-studio", QStringList{"--screenshot", file} + arguments + QStringList{test::samplePath()});
-  EXPECT_TRUE(studio.waitForFinished(240'000));
+  EXPECT_TRUE(studio.waitForFinished(test::patienceMs));
   EXPECT_EQ(studio.exitCode(), 0) << studio.readAllStandardError().toStdString();
   return QImage(file);
 }

@@ -93,7 +93,7 @@ class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsig
         },
         [this] { m_window->pane().search(below(2) > 0 ? "op:add users>0" : ""); },
         [this] {
-          const auto workers = kerf::test::childrenOf(::getpid());
+          const auto workers = kerf::test::workersOf(::getpid());
           if (!workers.empty() && below(2) == 0) ::kill(workers[std::size_t(below(int(workers.size())))], SIGKILL);
         },
         [this] {
@@ -135,7 +135,7 @@ TEST_F(RudeWindow, AFileThatVanishesBehindItsCapture) {
   open(path);
   ASSERT_TRUE(session().graph());
   ASSERT_TRUE(QFile::remove(path));
-  for (const pid_t worker : kerf::test::childrenOf(::getpid())) ::kill(worker, SIGKILL);
+  for (const pid_t worker : kerf::test::workersOf(::getpid())) ::kill(worker, SIGKILL);
   session().showAotStage("joint");
   settle();
   ASSERT_TRUE(session().graph()) << "what is known stays";

@@ -22,7 +22,7 @@ Outcome studio(const QStringList& arguments, const QStringList& unset = {}) {
   for (const auto& name : unset) environment.remove(name);
   process.setProcessEnvironment(environment);
   process.start(KERF_BINARY_DIR "/bin/kerf-studio", arguments);
-  if (!process.waitForFinished(60'000)) return {};
+  if (!process.waitForFinished(test::patienceMs)) return {};
   return {process.exitCode(), QString::fromUtf8(process.readAllStandardError())};
 }
 

@@ -7,17 +7,18 @@
 #include <QStringList>
 #include <QTest>
 
+#include "tests/support/patience.h"
 #include "ui/session/documents.h"
 
 namespace kerf::ui::test {
 
 inline QString samplePath() { return QStringLiteral(KERF_SOURCE_DIR "/resources/samples/mlp8/minifier_launcher.py"); }
 
-/// Runs the event loop until `done`, at most `ms`.
-inline bool waitFor(const std::function<bool()>& done) {
-  constexpr int longest = 240'000;  // milliseconds; machines that do other work are slow
-  return QTest::qWaitFor(done, longest);
-}
+/// What a test, or a program that it starts, may take.
+constexpr int patienceMs = int(std::chrono::milliseconds(kerf::test::patience).count());
+
+/// Runs the event loop until `done`; whether it came true.
+inline bool waitFor(const std::function<bool()>& done) { return QTest::qWaitFor(done, patienceMs); }
 
 struct MadeNode {
   std::string name, op;

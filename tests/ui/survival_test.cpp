@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WindowSurvivesFault, ::testing::Values("compile_
 
 TEST_F(WindowSurvives, TheDeathOfEveryWorker) {
   openSample();
-  for (const pid_t worker : kerf::test::childrenOf(::getpid())) ::kill(worker, SIGKILL);
+  for (const pid_t worker : kerf::test::workersOf(::getpid())) ::kill(worker, SIGKILL);
   session().showStage(Location::Stage::Pass, 2);
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   session().showStage(Location::Stage::Pass, 3);
@@ -79,12 +79,16 @@ TEST_F(WindowSurvives, TheDeathOfEveryWorker) {
 
 TEST_F(WindowSurvives, TheDeathOfAWorkerAtWork) {
   openSample();
-  const auto before = kerf::test::childrenOf(::getpid());
+  const auto before = kerf::test::workersOf(::getpid());
   m_window->accuracyPanel().plant().setPlant("relu=hang");
   m_window->actions()["compare"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return !kerf::test::childrenSince(before).empty(); }));
+  std::vector<pid_t> working;
+  ASSERT_TRUE(test::waitFor([&] {
+    working = kerf::test::without(kerf::test::workersOf(::getpid()), before);
+    return !working.empty();
+  }));
   QTest::qWait(300);
-  for (const pid_t worker : kerf::test::childrenSince(before)) ::kill(worker, SIGKILL);
+  for (const pid_t worker : working) ::kill(worker, SIGKILL);
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   ASSERT_TRUE(session().accuracy());
   EXPECT_THAT(session().accuracy()->error.toStdString(), ::testing::HasSubstr("SIGKILL"));
@@ -117,8 +121,9 @@ TEST_P(WindowClosing, LeavesNothingBehindAndDoesNotWait) {
   m_window->accuracyPanel().plant().setPlant("relu=hang");
   m_window->minifyPanel().plant().setPlant("relu=hang");
   m_window->actions()[GetParam()]->trigger();
-  QTest::qWait(500);
-  EXPECT_GE(kerf::test::descendantsOf(::getpid()).size(), 3u) << "browser, worker, and what the worker forked";
+  EXPECT_TRUE(test::waitFor([] { return kerf::test::descendantsOf(::getpid()).size() >= 3; }))
+      << "browser, worker, and what the worker forked";
+  QTest::qWait(200);
   expectSwiftEnd(m_window);
 }
 INSTANTIATE_TEST_SUITE_P(Jobs, WindowClosing, ::testing::Values("compare", "bisectNode", "minify"),
@@ -127,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, WindowClosing, ::testing::Values("compare", "bise
 TEST_F(WindowSurvives, ClosingWhileAFileIsBeingRead) {
   const QTemporaryDir folder;
   m_window->open({test::writeLarge(folder, 60'000)});
-  QTest::qWait(100);
+  ASSERT_TRUE(test::waitFor([] { return !kerf::test::descendantsOf(::getpid()).empty(); }));
   expectSwiftEnd(m_window);
 }
 
@@ -150,8 +155,7 @@ TEST_F(WindowSurvives, ClosingWhileALargeLogIsBeingRead) {
   const auto log = writeLargeLog(folder);
   m_heart.restart();
   m_window->open({log});
-  ASSERT_TRUE(test::waitFor([&] { return kerf::test::descendantsOf(::getpid()).size() > 0; }));
-  QTest::qWait(50);
+  ASSERT_TRUE(test::waitFor([] { return !kerf::test::descendantsOf(::getpid()).empty(); }));
   expectSwiftEnd(m_window);
 }
 
@@ -160,8 +164,7 @@ TEST_F(WindowSurvives, ClosingWhileALargeGraphIsLaidOut) {
   m_window->open({test::writeLarge(folder, 30'000)});
   ASSERT_TRUE(test::waitFor([&] { return m_window->pane().view().scene() != nullptr; }));
   m_window->pane().openAll(true);
-  QTest::qWait(50);
-  EXPECT_TRUE(m_window->pane().busy());
+  EXPECT_TRUE(test::waitFor([&] { return m_window->pane().busy(); }));
   expectSwiftEnd(m_window);
 }
 
@@ -170,7 +173,7 @@ TEST_F(WindowSurvives, ClosingWhileStagesAreVerified) {
   if (!fs::exists(trace)) GTEST_SKIP() << "no recordings";
   open(QString::fromStdString(trace.string()));
   session().verifyStages();
-  QTest::qWait(20);
+  ASSERT_TRUE(test::waitFor([&] { return !m_window->idle(); }));
   expectSwiftEnd(m_window);
 }
 

@@ -191,21 +191,29 @@ TEST_F(Window, MinifiesLiveAndLetsStepsBeBrowsed) {
 TEST_F(Window, PausesAMinificationAndGoesOn) {
   openSample();
   auto& panel = m_window->minifyPanel();
-  panel.plant().setPlant("relu=accuracy");
   auto* pause = panel.findChild<QPushButton*>("pauseMinify");
   auto* undo = panel.findChild<QPushButton*>("undoMinify");
   ASSERT_TRUE(pause && undo);
   EXPECT_TRUE(pause->isHidden() && undo->isHidden()) << "nothing runs";
-  m_window->actions()["minify"]->trigger();
-  const auto steps = [&] { return int(session().minified()->steps.size()); };
-  ASSERT_TRUE(test::waitFor([&] { return steps() >= 3; }));
-  ASSERT_EQ(session().minified()->state, MinifyDoc::State::Running);
-  pause->click();
-  EXPECT_TRUE(session().minified()->paused);
-  EXPECT_EQ(pause->text(), "Resume");
-  EXPECT_THAT(panel.status().toStdString(), ::testing::HasSubstr("paused"));
-  pause->click();
-  EXPECT_EQ(pause->text(), "Pause");
+  workbench::MinifyRequest request;
+  request.oracle.oracle = "command";
+  request.oracle.check = "sleep 0.1; ! grep -q aten.relu {}";  // the window sees each step before the next
+  request.oracle.timeout = kerf::test::patience;
+  session().minify(request);
+  bool wasPaused = false;
+  const auto pauseOnce = [&] {
+    if (wasPaused || session().minified()->steps.size() < 3) return;
+    wasPaused = true;
+    ASSERT_EQ(session().minified()->state, MinifyDoc::State::Running);
+    pause->click();
+    EXPECT_TRUE(session().minified()->paused);
+    EXPECT_EQ(pause->text(), "Resume");
+    EXPECT_THAT(panel.status().toStdString(), ::testing::HasSubstr("paused"));
+    pause->click();
+    EXPECT_EQ(pause->text(), "Pause");
+  };
+  QObject::connect(&session(), &Session::minifyChanged, m_window.get(), pauseOnce);
+  EXPECT_TRUE(test::waitFor([&] { return wasPaused; }));
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   const auto minified = session().minified();
   ASSERT_EQ(minified->state, MinifyDoc::State::Done) << qPrintable(minified->error);

@@ -86,7 +86,8 @@ TEST_F(WorkerTest, ARunningMinificationPausesGoesOnAndGoesBack) {
       control->send({Wish::Resume});
     });
   };
-  MinifyRequest request = slowRequest();  // wishes arrive before the next candidates are judged
+  MinifyRequest request = slowRequest();
+  request.oracle.check = "sleep 0.1; ! grep -q aten.relu {}";  // the wishes arrive before the search is at its end
   const auto minified = remote().perform(request, {hear, {}, control});
   ASSERT_TRUE(minified) << minified.error().text();
   EXPECT_EQ(minified->nodes, 3);
