@@ -68,7 +68,7 @@ Result<int> runBisect(Context& context, BisectArguments arguments) {
   KERF_TRY(const auto check, checkedPasses(context, checking));
   if (context.json) {
     Json answer = bisectionJson(arguments, bisection);
-    if (check.asked) answer["check"] = passCheckJson(check);
+    if (check.asked) answer["check"] = jsonOf(check);
     printJson(answer);
   } else {
     printBisection(arguments, bisection);

@@ -134,7 +134,7 @@ Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log) {
           {"kind", index.kind},
           {"path", index.path},
           {"torch_version", index.torchVersion},
-          {"answer", answerJson(log)},
+          {"answer", jsonOf(log.answer)},
           {"graphs", std::move(graphs)},
           {"compiles", std::move(compiles)},
           {"records", recordKinds(index)},

@@ -1,6 +1,7 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/pass_check.h"
@@ -25,7 +26,7 @@ Result<int> runCompare(Context& context, CompareRequest request, PassCheckChoice
   KERF_TRY(const auto check, checkedPasses(context, checking));
   if (context.json) {
     Json answer = comparisonJson(request, comparison);
-    if (check.asked) answer["check"] = passCheckJson(check);
+    if (check.asked) answer["check"] = jsonOf(check);
     printJson(answer);
   } else {
     printComparison(comparison, request.depth, context.verbose);

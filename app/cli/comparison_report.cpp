@@ -121,7 +121,7 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
               {"outputs", jsonOf(comparison.outputs)}};
   if (!comparison.symbols.empty())
     object["symbols"] = Json(std::map(comparison.symbols.begin(), comparison.symbols.end()));
-  object["inputs"] = inputsJson(comparison.inputs);
+  object["inputs"] = jsonOf(comparison.inputs);
   addFusionJson(object, comparison);
   object["backward_note"] = comparison.backwardNote;
   if (request.depth == CompareRequest::Depth::Outputs) return object;

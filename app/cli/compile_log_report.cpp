@@ -85,13 +85,6 @@ std::string answerText(const CompileLogDoc& doc) {
   return text;
 }
 
-Json answerJson(const CompileLogDoc& doc) {
-  Json list = Json::array();
-  for (const LogSentence& sentence : doc.answer)
-    list.push_back({{"weight", sentence.weight}, {"text", sentence.text}, {"table", sentence.section}});
-  return list;
-}
-
 std::string logTableText(const LogTable& table) {
   if (table.rows.empty()) return table.none + "\n";
   if (table.name == "stacks") return treeText(table);

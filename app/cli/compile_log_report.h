@@ -7,7 +7,6 @@ namespace kerf::cli {
 
 /// The sentences, problems first, a line each; empty where there is nothing to say.
 std::string answerText(const CompileLogDoc& doc);
-Json answerJson(const CompileLogDoc& doc);
 
 /// Columns with nothing in them are left out, long cells cut; the details of explained rows come below the table.
 std::string logTableText(const LogTable& table);

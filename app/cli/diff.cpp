@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/diff_report.h"
 #include "app/cli/diff_reports.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/terminal.h"
 
 namespace kerf::cli {
@@ -21,14 +22,14 @@ Result<int> followNode(Context& context, const DiffArguments& arguments) {
   KERF_TRY(const auto life, context.perform(NodeLifeRequest{first, arguments.follow}));
   if (second.empty()) {
     if (context.json)
-      printJson(lifeJson(life));
+      printJson(jsonOf(life));
     else
       fmt::print("{}", lifeText(life, arguments.detail.all));
     return 0;
   }
   KERF_TRY(const auto other, context.perform(NodeLifeRequest{second, arguments.follow}));
   if (context.json)
-    printJson({{"before", lifeJson(life)}, {"after", lifeJson(other)}});
+    printJson({{"before", jsonOf(life)}, {"after", jsonOf(other)}});
   else
     fmt::print("--- {}\n{}\n+++ {}\n{}", first, lifeText(life, arguments.detail.all), second,
                lifeText(other, arguments.detail.all));

@@ -18,7 +18,6 @@ std::string captureDifferenceText(const CaptureDifference& difference, const std
 // What `kerf diff --follow` says: the life of a node, stage by stage, down to the line of the output code.
 
 /// node, graph, compile_id, source, stages (graph, stage, nodes), kernels, notes.
-Json lifeJson(const NodeLife& life);
 /// `all`: every node of a stage, not the first ones.
 std::string lifeText(const NodeLife& life, bool all);
 

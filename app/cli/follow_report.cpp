@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/cli/json_forms.h"
+
 namespace kerf::cli {
 
 namespace {
@@ -67,7 +69,7 @@ Result<int> followLog(Context& context, const std::string& path) {
            context.perform(FollowRequest{path}, [&](const JobEvent& event) { show(context, event); }));
   Json captures = Json::array();
   for (const auto& capture : imported.captures) {
-    captures.push_back(importedJson(capture));
+    captures.push_back(jsonOf(capture));
     if (!context.json) printImported(capture, context.verbose);
   }
   if (context.json)

@@ -6,6 +6,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/hints.h"
 #include "app/cli/import_report.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/terminal.h"
 #include "app/cli/text_table.h"
 
@@ -45,7 +46,7 @@ Result<void> importPath(Context& context, const ImportRequest& request, ImportTa
   KERF_TRY(const auto imported, context.perform(request));
   for (const auto& capture : imported.captures) {
     if (!context.json) printImported(capture, context.verbose);
-    tally.captures.push_back(importedJson(capture));
+    tally.captures.push_back(jsonOf(capture));
   }
   return {};
 }

@@ -12,22 +12,6 @@ namespace {
 
 constexpr std::size_t shownGraphs = 12, shownOps = 4;
 
-Json graphJson(const ImportedGraph& graph) {
-  const bool parsed = graph.nodes >= 0;
-  const auto ifParsed = [&](const auto& value) { return parsed ? Json(value) : Json(); };
-  return {{"id", graph.id},
-          {"name", graph.name},
-          {"nodes", ifParsed(graph.nodes)},
-          {"inputs", ifParsed(graph.inputs)},
-          {"storages", ifParsed(graph.storages)},
-          {"unknown_ops", ifParsed(graph.unknownOps)},
-          {"missing_storages", ifParsed(graph.missingStorages)},
-          {"compile_id", orNull(graph.compileId)},
-          {"rank", graph.rank < 0 ? Json() : Json(graph.rank)},
-          {"stage", orNull(graph.stage)},
-          {"line", graph.line > 0 ? Json(graph.line) : Json()}};
-}
-
 void printUnknown(const std::vector<std::string>& ops, bool verbose) {
   if (ops.empty()) return;
   const auto shown = verbose ? ops.size() : std::min(ops.size(), shownOps);
@@ -53,19 +37,6 @@ void printGraph(const ImportedGraph& graph, bool verbose) {
 }
 
 }  // namespace
-
-Json importedJson(const ImportedCapture& capture) {
-  Json graphs = Json::array();
-  for (const auto& graph : capture.graphs) graphs.push_back(graphJson(graph));
-  return {{"id", capture.id},
-          {"path", capture.path},
-          {"kind", capture.kind},
-          {"torch_version", capture.torchVersion},
-          {"compiles", capture.compiles},
-          {"records", capture.records},
-          {"graphs", std::move(graphs)},
-          {"notes", capture.notes}};
-}
 
 void printImported(const ImportedCapture& capture, bool verbose) {
   fmt::print("{}  {}  {}{}\n", capture.id, capture.path, capture.kind,

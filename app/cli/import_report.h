@@ -10,7 +10,6 @@ namespace kerf::cli {
 // What `kerf import` says of a capture that it stored: as JSON, and for people.
 
 /// id, path, kind, torch_version, compiles, records, graphs, notes. Counts of graphs that are only indexed are null.
-Json importedJson(const ImportedCapture& capture);
 void printImported(const ImportedCapture& capture, bool verbose);
 
 // followLog(): a TORCH_TRACE log that PyTorch is still writing, shown as it grows and stored at the end.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -13,7 +12,5 @@ std::string inputsText(const std::vector<InputRow>& rows) {
   const auto made = std::ranges::count(rows, "generated", &InputRow::source);
   return fmt::format("{}{}, {} made up\n", table.text(), counted(std::ssize(rows), "input"), made);
 }
-
-Json inputsJson(const std::vector<InputRow>& rows) { return jsonOf(rows); }
 
 }  // namespace kerf::cli

@@ -76,7 +76,24 @@ inline constexpr auto jsonForm<TimelineTotal> = forms(named(&TimelineTotal::tota
 template <>
 inline constexpr auto jsonForm<TimelineSummary> = named(&TimelineSummary::spanUs, "span_ms", fromMicroseconds);
 
+template <>
+inline constexpr auto jsonForm<LogSentence> = named(&LogSentence::section, "table");
+
 // The store.
+
+/// Nothing is known of a graph that is only indexed.
+template <auto field>
+Json ifParsed(const ImportedGraph& graph) {
+  return graph.nodes < 0 ? Json() : jsonOf(graph.*field);
+}
+template <>
+inline constexpr auto jsonForm<ImportedGraph> = forms(
+    written(nullBelow<0>, &ImportedGraph::nodes, &ImportedGraph::rank),
+    writtenOf(&ImportedGraph::inputs, "", ifParsed<&ImportedGraph::inputs>),
+    writtenOf(&ImportedGraph::storages, "", ifParsed<&ImportedGraph::storages>),
+    writtenOf(&ImportedGraph::unknownOps, "", ifParsed<&ImportedGraph::unknownOps>),
+    writtenOf(&ImportedGraph::missingStorages, "", ifParsed<&ImportedGraph::missingStorages>),
+    written(orNull, &ImportedGraph::compileId, &ImportedGraph::stage), written(nullBelow<1>, &ImportedGraph::line));
 
 template <>
 inline constexpr auto jsonForm<StoredRun> = named(&StoredRun::milliseconds, "elapsed_ms", nullIfNotFinite);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "app/cli/json_forms.h"
-
 namespace kerf::cli {
 
 namespace {
@@ -32,8 +30,6 @@ std::string kernelText(const LifeKernel& kernel) {
 }
 
 }  // namespace
-
-Json lifeJson(const NodeLife& life) { return jsonOf(life); }
 
 std::string lifeText(const NodeLife& life, bool all) {
   std::string text = fmt::format("{} of {}{}\n", life.node, life.graph,

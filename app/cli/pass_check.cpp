@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/json_forms.h"
-
 namespace kerf::cli {
 
 namespace {
@@ -85,7 +83,5 @@ void printPassCheck(const PassCheckDoc& check) {
     fmt::print("{} changes {}{}: {}\n", check.pass, check.result.empty() ? "the run" : check.result,
                check.node.empty() ? "" : " from node " + check.node, check.reason);
 }
-
-Json passCheckJson(const PassCheckDoc& check) { return jsonOf(check); }
 
 }  // namespace kerf::cli

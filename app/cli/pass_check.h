@@ -25,6 +25,5 @@ PassesRequest checkRequest(const GraphAddress& graph, const PassChoice& passes, 
 Result<PassCheckDoc> checkedPasses(Context& context, const PassesRequest& request);
 
 void printPassCheck(const PassCheckDoc& check);
-Json passCheckJson(const PassCheckDoc& check);
 
 }  // namespace kerf::cli

@@ -86,7 +86,7 @@ Result<int> runPasses(Context& context, PassesOptions options) {
   for (const auto& option : trace.options) settings[option.pass + "." + option.option] = jsonOf(option);
   Json answer{{"graph", options.request.graph.text}, {"run", orNull(trace.run)},         {"config", trace.config},
               {"options", std::move(settings)},      {"failure", orNull(trace.failure)}, {"passes", std::move(passes)}};
-  if (trace.check.asked) answer["check"] = passCheckJson(trace.check);
+  if (trace.check.asked) answer["check"] = jsonOf(trace.check);
   printJson(answer);
   return statusOf(trace);
 }

@@ -18,7 +18,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
   Json object{{"graph", request.graph.text},  {"backend", request.backend},
               {"dtype", report.dtype},        {"precision", request.precision},
               {"rounding", request.rounding}, {"elapsed_ms", milliseconds(report.time)},
-              {"outputs", report.outputs},    {"inputs", inputsJson(report.inputs)}};
+              {"outputs", report.outputs},    {"inputs", jsonOf(report.inputs)}};
   object["mutated"] = Json::array();
   for (const auto& [name, value] : report.mutated) object["mutated"].push_back({{"name", name}, {"value", value}});
   if (!report.trained.empty()) object["trained"] = Json(std::map(report.trained.begin(), report.trained.end()));
@@ -94,7 +94,7 @@ Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice,
   KERF_TRY(const auto check, checkedPasses(context, checkRequest(request.graph, request.passes, choice)));
   if (context.json) {
     Json answer = reportJson(request, report);
-    if (check.asked) answer["check"] = passCheckJson(check);
+    if (check.asked) answer["check"] = jsonOf(check);
     printJson(answer);
   } else {
     printReport(request, report);

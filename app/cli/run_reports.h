@@ -13,7 +13,6 @@ namespace kerf::cli {
 
 /// One line per input: name, value, source, why.
 std::string inputsText(const std::vector<InputRow>& rows);
-Json inputsJson(const std::vector<InputRow>& rows);
 
 // Tables of kernel times, for people and as JSON.
 

@@ -111,7 +111,7 @@ Result<std::string> inputsOutput(Context& context, const ShowOptions& options) {
   address.inputs = options.inputs.inputs;
   address.seed = options.inputs.seed;
   KERF_TRY(const auto rows, context.perform(InputsRequest{address}));
-  return context.json ? dumped({{"graph", options.graph}, {"inputs", inputsJson(rows)}}) : inputsText(rows);
+  return context.json ? dumped({{"graph", options.graph}, {"inputs", jsonOf(rows)}}) : inputsText(rows);
 }
 
 /// Forms of kernels' code, and the backend that has them.

@@ -20,7 +20,7 @@ struct ImportedGraph {
   std::string compileId, stage;
   int rank = -1, line = 0;
 
-  KERF_FIELDS(id, name, nodes, inputs, storages, unknownOps, missingStorages, compileId, stage, rank, line)
+  KERF_FIELDS(id, name, nodes, inputs, storages, unknownOps, missingStorages, compileId, rank, stage, line)
 };
 struct ImportedCapture {
   std::string id, path, kind, torchVersion;
