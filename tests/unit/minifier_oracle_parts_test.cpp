@@ -135,7 +135,7 @@ TEST(CommandOracle, AHangIsAVerdictAndStoppingEndsIt) {
 }
 
 TEST(CommandOracle, MinifiesWithAnyProgram) {
-  CommandOracle oracle({.command = "! grep -q aten.relu {}"}, like(), 0);
+  CommandOracle oracle({.command = "! grep -q aten.relu {}", .timeout = std::chrono::minutes(10)}, like(), 0);
   MemoryVerdictCache cache;
   const auto result = minify(mlp(3, 1), oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value()) << result.error().text();
