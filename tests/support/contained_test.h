@@ -26,8 +26,8 @@ class Contained : public ::testing::TestWithParam<Containment> {
   }
 
   /// "MARK" in a script stands for a number of seconds that no other test sleeps for.
-  ContainedResult run(std::string script, CandidateLimits limits = {}, std::chrono::milliseconds timeout = test::patience,
-                      std::stop_token stop = {}) {
+  ContainedResult run(std::string script, CandidateLimits limits = {},
+                      std::chrono::milliseconds timeout = test::patience, std::stop_token stop = {}) {
     for (auto at = script.find("MARK"); at != std::string::npos; at = script.find("MARK"))
       script.replace(at, 4, m_mark);
     const auto began = std::chrono::steady_clock::now();

@@ -177,9 +177,12 @@ class CliKilledTest : public CliLeftoversTest {
         folder.string(), mark);
     setenv("KERF_STORE", store().c_str(), 1);
     setenv("TMPDIR", folder.c_str(), 1);
-    auto running = std::make_unique<RunningKerf>(
-        kerf, std::vector<std::string>{"minify", sample, "--oracle", "command", "--check", check, "--timeout", "600", "-o", "small"},
-        folder / "log");
+    auto running =
+        std::make_unique<RunningKerf>(kerf,
+                                      std::vector<std::string>{"minify", sample, "--oracle", "command", "--check",
+                                                               check, "--timeout", "600", "-o",
+                                                               (folder / "small").string()},
+                                      folder / "log");
     unsetenv("TMPDIR");
     return running;
   }

@@ -79,9 +79,10 @@ std::string saidAfterAStop(int times) {
     options.candidateTimeout = times * 100ms;
     options.maxTime = times * 4s;
     const auto result = minify(mlp(5, 2), oracle, cache, options, {}, {});
-    said.write(result ? fmt::format("{} nodes, {} late, ending {}, {}", result->candidate.module.graph.size(),
-                                    oracle.late, int(result->ending), result->time < options.maxTime ? "in time" : "late")
-                      : result.error().text());
+    said.write(result
+                   ? fmt::format("{} nodes, {} late, ending {}, {}", result->candidate.module.graph.size(), oracle.late,
+                                 int(result->ending), result->time < options.maxTime ? "in time" : "late")
+                   : result.error().text());
     ::_exit(0);
   }
   EXPECT_GT(search, 0);

@@ -40,9 +40,8 @@ class TorchOracleTest : public ::testing::Test {
     setenv("FAKE_TORCH_SLEEP", m_mark.c_str(), 1);
   }
   void TearDown() override {
-    for (const char* name :
-         {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "FAKE_TORCH_LOG", "FAKE_TORCH_SLEEP", "FAKE_TORCH_BROKEN",
-          "FAKE_TORCH_BROKEN_ISA"})
+    for (const char* name : {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "FAKE_TORCH_LOG", "FAKE_TORCH_SLEEP",
+                             "FAKE_TORCH_BROKEN", "FAKE_TORCH_BROKEN_ISA"})
       unsetenv(name);
   }
 

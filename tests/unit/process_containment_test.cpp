@@ -208,8 +208,8 @@ class LosingItsSupervisor : public Contained {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Both, LosingItsSupervisor,
-                         ::testing::Values(Containment::Namespace, Containment::Subreaper), nameOfContainment);
+INSTANTIATE_TEST_SUITE_P(Both, LosingItsSupervisor, ::testing::Values(Containment::Namespace, Containment::Subreaper),
+                         nameOfContainment);
 
 TEST_P(LosingItsSupervisor, ByAKillIsAnErrorAndLeavesNothing) {
   const auto result = attacked(SIGKILL, test::patience);

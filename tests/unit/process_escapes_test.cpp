@@ -21,7 +21,8 @@ INSTANTIATE_TEST_SUITE_P(Both, Escaping, ::testing::Values(Containment::Namespac
 /// Inside of a PID namespace the first process takes no signal of the others; elsewhere another supervisor is there.
 TEST_P(Escaping, ACommandThatKillsItsParentIsOneVerdict) {
   const bool inside = GetParam() == Containment::Namespace;
-  const auto result = run("env -i setsid sleep MARK & sleep 0.2; kill -9 $PPID; sleep MARK", {}, inside ? 1s : test::patience);
+  const auto result =
+      run("env -i setsid sleep MARK & sleep 0.2; kill -9 $PPID; sleep MARK", {}, inside ? 1s : test::patience);
   if (inside) {
     EXPECT_EQ(result.end, ContainedEnd::TimedOut);
   } else {

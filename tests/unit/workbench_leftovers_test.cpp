@@ -27,9 +27,7 @@ class WorkerLeftoversTest : public WorkbenchTest {
     const auto size = fs::file_size(folder() / "candidates", none);
     return !none && size >= count;
   }
-  bool nothingIsLeft() const {
-    return test::countMarked(m_mark) == 0 && scratchIsEmpty();
-  }
+  bool nothingIsLeft() const { return test::countMarked(m_mark) == 0 && scratchIsEmpty(); }
   void forgetCandidates() const {
     fs::remove(folder() / "candidates");
     fs::remove(store());
