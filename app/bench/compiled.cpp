@@ -185,8 +185,9 @@ Result<void> measure(const Result<Loaded>& graph, BenchSetting setting, const Co
                      std::stop_token stop, CompiledTime& row) {
   KERF_CHECK(graph);
   const double start = now();
-  KERF_TRY(const auto compiled, compileFx(graph->module, {.backend = options.backend, .keepArtifacts = false,
-                                                          .roundsEachOp = setting.roundsEachOp}));
+  KERF_TRY(const auto compiled,
+           compileFx(graph->module,
+                     {.backend = options.backend, .keepArtifacts = false, .roundsEachOp = setting.roundsEachOp}));
   row.compileMs = now() - start;
   Measurement measurement(*graph, *compiled);
   KERF_CHECK(options.backend == "cuda" ? measurement.runOnDevice(options.repeats, setting.kind, stop, row)

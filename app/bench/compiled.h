@@ -24,11 +24,11 @@ struct CompiledBenchOptions {
 struct CompiledTime {
   std::string name;
   double compiledMs = 0;
-  double interpretedMs = 0;  ///< 0: not measured, of what no cache holds and on a device
-  double copyMs = 0;         ///< built-in kernels: moving the bytes they read and write, the faster of two ways
-  double memcpyMs = 0;       ///< of them memcpy; 0: not measured, on a device
-  std::int64_t bytes = 0;    ///< of operands and results
-  double compileMs = 0;  ///< once
+  double interpretedMs = 0;       ///< 0: not measured, of what no cache holds and on a device
+  double copyMs = 0;              ///< built-in kernels: moving the bytes they read and write, the faster of two ways
+  double memcpyMs = 0;            ///< of them memcpy; 0: not measured, on a device
+  std::int64_t bytes = 0;         ///< of operands and results
+  double compileMs = 0;           ///< once
   std::vector<StepTime> kernels;  ///< slowest first; only with `profile`
   std::string skipped;            ///< why it was not measured
 };

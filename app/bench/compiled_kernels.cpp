@@ -162,7 +162,8 @@ std::vector<KernelBenchCase> allCases() {
 KernelBenchCase inBfloat16(const KernelBenchCase& single) {
   KernelBenchCase half{.name = single.name + "_bf16", .text = single.text};
   constexpr std::string_view f32 = "\"f32[", bf16 = "\"bf16[";
-  for (std::size_t at = 0; (at = half.text.find(f32, at)) != std::string::npos;) half.text.replace(at, f32.size(), bf16);
+  for (std::size_t at = 0; (at = half.text.find(f32, at)) != std::string::npos;)
+    half.text.replace(at, f32.size(), bf16);
   return half;
 }
 

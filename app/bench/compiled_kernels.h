@@ -8,7 +8,7 @@ namespace kerf::bench {
 
 struct KernelBenchCase {
   std::string name;
-  std::string text;  ///< a graph as PyTorch prints it
+  std::string text;          ///< a graph as PyTorch prints it
   bool roundsEachOp = true;  ///< 16-bit values after every op, as eager does; else what is stored, as Inductor does
 };
 

@@ -22,8 +22,7 @@ using StreamLines = void (*)(std::byte* to, const std::byte* from, std::int64_t 
 
 void streamNarrow(std::byte* to, const std::byte* from, std::int64_t bytes) {
   for (std::int64_t at = 0; at < bytes; at += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
 }
 
 [[gnu::target("avx")]] void streamHalves(std::byte* to, const std::byte* from, std::int64_t bytes) {

@@ -27,8 +27,7 @@ struct Component {
 
 /// The first three are required: without them kerf is not built.
 inline constexpr Component components[] = {
-    {"LLVM", KERF_LLVM_VERSION}, {"oneDNN", KERF_DNNL_VERSION},
-    {"OpenBLAS", "found"},       {"Qt", KERF_QT},
+    {"LLVM", KERF_LLVM_VERSION}, {"oneDNN", KERF_DNNL_VERSION}, {"OpenBLAS", "found"}, {"Qt", KERF_QT},
     {"MPI", KERF_MPI},           {"Python", KERF_PYTHON},
 };
 

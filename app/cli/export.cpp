@@ -14,12 +14,8 @@ Json exportedJson(const ExportRequest& request, const Exported& exported) {
             {"format", exported.format},
             {"bytes", exported.bytes}};
   }
-  return {{"graph", request.graph.text},
-          {"path", exported.path},
-          {"format", exported.format},
-          {"nodes", exported.nodes},
-          {"storages", exported.storages},
-          {"notes", exported.notes}};
+  return {{"graph", request.graph.text}, {"path", exported.path},         {"format", exported.format},
+          {"nodes", exported.nodes},     {"storages", exported.storages}, {"notes", exported.notes}};
 }
 
 void printExported(const Exported& exported) {

@@ -63,7 +63,7 @@ void watch() {
 void installInterruptHandlers() {
   if (state().pipe[0] >= 0 || pipe2(state().pipe.data(), O_CLOEXEC) != 0) return;
   std::thread(watch).detach();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onSignal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);

@@ -41,18 +41,16 @@ inline constexpr std::string_view (*jsonName<ResultKind>)(ResultKind) = resultKi
 // Captures.
 
 template <>
-inline constexpr auto jsonForm<GraphEntry> = forms(written(orNull, &GraphEntry::hash, &GraphEntry::compileId,
-                                                           &GraphEntry::stage, &GraphEntry::file),
-                                                   written(nullBelow<0>, &GraphEntry::nodes, &GraphEntry::rank),
-                                                   written(nullBelow<1>, &GraphEntry::line),
-                                                   leftOut(&GraphEntry::inputs));
+inline constexpr auto jsonForm<GraphEntry> =
+    forms(written(orNull, &GraphEntry::hash, &GraphEntry::compileId, &GraphEntry::stage, &GraphEntry::file),
+          written(nullBelow<0>, &GraphEntry::nodes, &GraphEntry::rank), written(nullBelow<1>, &GraphEntry::line),
+          leftOut(&GraphEntry::inputs));
 
 /// Without its graph, which is an index.
 template <>
-inline constexpr auto jsonForm<RecordEntry> = forms(written(orNull, &RecordEntry::compileId, &RecordEntry::file),
-                                                    written(nullBelow<0>, &RecordEntry::rank),
-                                                    written(nullBelow<1>, &RecordEntry::line),
-                                                    leftOut(&RecordEntry::graph));
+inline constexpr auto jsonForm<RecordEntry> =
+    forms(written(orNull, &RecordEntry::compileId, &RecordEntry::file), written(nullBelow<0>, &RecordEntry::rank),
+          written(nullBelow<1>, &RecordEntry::line), leftOut(&RecordEntry::graph));
 
 /// Without its graphs, which are indices.
 template <>
@@ -64,9 +62,9 @@ inline constexpr auto jsonForm<CompileEntryDoc> = forms(
     leftOut(&CompileEntryDoc::graphs, &CompileEntryDoc::metrics));
 
 template <>
-inline constexpr auto jsonForm<FusionRow> = forms(written(orNull, &FusionRow::kernel, &FusionRow::compileId,
-                                                          &FusionRow::stage),
-                                                  written(nullBelow<0>, &FusionRow::rank));
+inline constexpr auto jsonForm<FusionRow> =
+    forms(written(orNull, &FusionRow::kernel, &FusionRow::compileId, &FusionRow::stage),
+          written(nullBelow<0>, &FusionRow::rank));
 
 inline Json fromMicroseconds(const std::int64_t& time) { return double(time) / 1000; }
 template <>
@@ -117,34 +115,33 @@ inline constexpr auto jsonForm<StoreVerdict> =
           named(&StoreVerdict::checkedPages, "page_checksums"), named(&StoreVerdict::contents, "graph_texts"),
           named(&StoreVerdict::findings, "damage"));
 template <>
-inline constexpr auto jsonForm<Swept> = forms(named(&Swept::contents, "graph_texts"),
-                                              named(&Swept::files, "temporary_files"),
-                                              named(&Swept::reductions, "reductions_ended"));
+inline constexpr auto jsonForm<Swept> =
+    forms(named(&Swept::contents, "graph_texts"), named(&Swept::files, "temporary_files"),
+          named(&Swept::reductions, "reductions_ended"));
 
 // Runs and comparisons.
 
 template <>
-inline constexpr auto jsonForm<EmulatedRow> = forms(leftOut(&EmulatedRow::name),
-                                                    named(&EmulatedRow::error, "max_abs_error"));
+inline constexpr auto jsonForm<EmulatedRow> =
+    forms(leftOut(&EmulatedRow::name), named(&EmulatedRow::error, "max_abs_error"));
 template <>
-inline constexpr auto jsonForm<KernelTime> = forms(named(&KernelTime::name, "kernel"), named(&KernelTime::time, "ms"),
-                                                   written(nullIfNotFinite, &KernelTime::bytes, &KernelTime::flops,
-                                                           &KernelTime::share));
+inline constexpr auto jsonForm<KernelTime> =
+    forms(named(&KernelTime::name, "kernel"), named(&KernelTime::time, "ms"),
+          written(nullIfNotFinite, &KernelTime::bytes, &KernelTime::flops, &KernelTime::share));
 template <>
-inline constexpr auto jsonForm<GradientRow> = written(nullIfNotFinite, &GradientRow::gradientError,
-                                                      &GradientRow::jvpError, &GradientRow::dualError);
+inline constexpr auto jsonForm<GradientRow> =
+    written(nullIfNotFinite, &GradientRow::gradientError, &GradientRow::jvpError, &GradientRow::dualError);
 template <>
-inline constexpr auto jsonForm<MemoryRow> = forms(named(&MemoryRow::name, "kernel"),
-                                                  named(&MemoryRow::planned, "planned_bytes"),
-                                                  named(&MemoryRow::live, "live_bytes"),
-                                                  named(&MemoryRow::peak, "peak_bytes"));
+inline constexpr auto jsonForm<MemoryRow> =
+    forms(named(&MemoryRow::name, "kernel"), named(&MemoryRow::planned, "planned_bytes"),
+          named(&MemoryRow::live, "live_bytes"), named(&MemoryRow::peak, "peak_bytes"));
 
 // Stages against each other.
 
 template <>
-inline constexpr auto jsonForm<StageValueRow> = forms(written(orNull, &StageValueRow::reason),
-                                                      named(&StageValueRow::relativeError, "relative_error_fp64"),
-                                                      named(&StageValueRow::error, "max_abs_error"));
+inline constexpr auto jsonForm<StageValueRow> =
+    forms(written(orNull, &StageValueRow::reason), named(&StageValueRow::relativeError, "relative_error_fp64"),
+          named(&StageValueRow::error, "max_abs_error"));
 template <>
 inline constexpr auto jsonForm<ChangedNodeDoc> = written(orNull, &ChangedNodeDoc::before, &ChangedNodeDoc::callBefore);
 template <>
@@ -161,78 +158,76 @@ inline constexpr auto jsonForm<StagePairDoc> = forms(
               [](const StagePairDoc& pair) { return pair.haveGradients ? jsonOf(pair.gradients) : Json(); }),
     named(&StagePairDoc::time, "ms"));
 template <>
-inline constexpr auto jsonForm<CompileVerification> = forms(named(&CompileVerification::compile, "compile_id"),
-                                                            written(orNull, &CompileVerification::odd));
+inline constexpr auto jsonForm<CompileVerification> =
+    forms(named(&CompileVerification::compile, "compile_id"), written(orNull, &CompileVerification::odd));
 
 // AOTAutograd's stages.
 
 template <>
-inline constexpr auto jsonForm<AotStageDoc> = forms(named(&AotStageDoc::name, "stage"),
-                                                    written(orNull, &AotStageDoc::error));
+inline constexpr auto jsonForm<AotStageDoc> =
+    forms(named(&AotStageDoc::name, "stage"), written(orNull, &AotStageDoc::error));
 template <>
-inline constexpr auto jsonForm<AotOutputDoc> = forms(written(orNull, &AotOutputDoc::alias),
-                                                     written(nullBelow<0>, &AotOutputDoc::base));
+inline constexpr auto jsonForm<AotOutputDoc> =
+    forms(written(orNull, &AotOutputDoc::alias), written(nullBelow<0>, &AotOutputDoc::base));
 
 // Passes and patterns.
 
 template <>
-inline constexpr auto jsonForm<PassDoc> = forms(written(orNull, &PassDoc::part),
-                                                named(&PassDoc::milliseconds, "elapsed_ms", nullIfNotFinite),
-                                                leftOut(&PassDoc::added, &PassDoc::removed));
+inline constexpr auto jsonForm<PassDoc> =
+    forms(written(orNull, &PassDoc::part), named(&PassDoc::milliseconds, "elapsed_ms", nullIfNotFinite),
+          leftOut(&PassDoc::added, &PassDoc::removed));
 template <>
 inline constexpr auto jsonForm<PassOptionDoc> = leftOut(&PassOptionDoc::pass, &PassOptionDoc::option);
 template <>
-inline constexpr auto jsonForm<PassEntry> = forms(named(&PassEntry::usual, "default"),
-                                                  written(
-                                                      [](const std::vector<PassOptionDoc>& options) {
-                                                        Json object = Json::object();
-                                                        for (const auto& option : options)
-                                                          object[option.option] = jsonOf(option);
-                                                        return object;
-                                                      },
-                                                      &PassEntry::options));
+inline constexpr auto jsonForm<PassEntry> =
+    forms(named(&PassEntry::usual, "default"), written(
+                                                   [](const std::vector<PassOptionDoc>& options) {
+                                                     Json object = Json::object();
+                                                     for (const auto& option : options)
+                                                       object[option.option] = jsonOf(option);
+                                                     return object;
+                                                   },
+                                                   &PassEntry::options));
 template <>
-inline constexpr auto jsonForm<PassCheckDoc> = forms(leftOut(&PassCheckDoc::asked),
-                                                     written(orNull, &PassCheckDoc::failure, &PassCheckDoc::pass,
-                                                             &PassCheckDoc::result, &PassCheckDoc::node,
-                                                             &PassCheckDoc::reason),
-                                                     named(&PassCheckDoc::error, "max_abs_error", nullIfNotFinite));
+inline constexpr auto jsonForm<PassCheckDoc> =
+    forms(leftOut(&PassCheckDoc::asked),
+          written(orNull, &PassCheckDoc::failure, &PassCheckDoc::pass, &PassCheckDoc::result, &PassCheckDoc::node,
+                  &PassCheckDoc::reason),
+          named(&PassCheckDoc::error, "max_abs_error", nullIfNotFinite));
 template <>
 inline constexpr auto jsonForm<NearMissDoc> = written(orNull, &NearMissDoc::result, &NearMissDoc::node);
 
 // Guards.
 
 template <>
-inline constexpr auto jsonForm<RecordedSymbolDoc> = written(orNull, &RecordedSymbolDoc::source,
-                                                            &RecordedSymbolDoc::where);
+inline constexpr auto jsonForm<RecordedSymbolDoc> =
+    written(orNull, &RecordedSymbolDoc::source, &RecordedSymbolDoc::where);
 template <>
 inline constexpr auto jsonForm<ShapeSymbolDoc> = written(orNull, &ShapeSymbolDoc::source);
 template <>
-inline constexpr auto jsonForm<ShapeGuardDoc> = forms(named(&ShapeGuardDoc::expression, "guard"),
-                                                      written(orNull, &ShapeGuardDoc::node, &ShapeGuardDoc::where,
-                                                              &ShapeGuardDoc::reason));
+inline constexpr auto jsonForm<ShapeGuardDoc> =
+    forms(named(&ShapeGuardDoc::expression, "guard"),
+          written(orNull, &ShapeGuardDoc::node, &ShapeGuardDoc::where, &ShapeGuardDoc::reason));
 template <>
-inline constexpr auto jsonForm<RecordedGuardDoc> = forms(named(&RecordedGuardDoc::expression, "guard"),
-                                                         named(&RecordedGuardDoc::kind, "record"),
-                                                         written(orNull, &RecordedGuardDoc::reason,
-                                                                 &RecordedGuardDoc::where),
-                                                         written(nullBelow<1>, &RecordedGuardDoc::line));
+inline constexpr auto jsonForm<RecordedGuardDoc> =
+    forms(named(&RecordedGuardDoc::expression, "guard"), named(&RecordedGuardDoc::kind, "record"),
+          written(orNull, &RecordedGuardDoc::reason, &RecordedGuardDoc::where),
+          written(nullBelow<1>, &RecordedGuardDoc::line));
 template <>
-inline constexpr auto jsonForm<ReplacementDoc> = written(orNull, &ReplacementDoc::guard, &ReplacementDoc::node,
-                                                         &ReplacementDoc::where);
+inline constexpr auto jsonForm<ReplacementDoc> =
+    written(orNull, &ReplacementDoc::guard, &ReplacementDoc::node, &ReplacementDoc::where);
 template <>
 inline constexpr auto jsonForm<DuplicateShapeDoc> = named(&DuplicateShapeDoc::expression, "size");
 template <>
-inline constexpr auto jsonForm<GuardsDoc> = forms(named(&GuardsDoc::title, "name"),
-                                                  written(orNull, &GuardsDoc::compileId),
-                                                  named(&GuardsDoc::recorded, "recorded_guards"),
-                                                  named(&GuardsDoc::duplicates, "duplicate_shapes"));
+inline constexpr auto jsonForm<GuardsDoc> =
+    forms(named(&GuardsDoc::title, "name"), written(orNull, &GuardsDoc::compileId),
+          named(&GuardsDoc::recorded, "recorded_guards"), named(&GuardsDoc::duplicates, "duplicate_shapes"));
 
 // Differences and lives of nodes.
 
 template <>
-inline constexpr auto jsonForm<RewriteDoc> = forms(named(&RewriteDoc::opsBefore, "calls_before"),
-                                                   named(&RewriteDoc::opsAfter, "calls_after"));
+inline constexpr auto jsonForm<RewriteDoc> =
+    forms(named(&RewriteDoc::opsBefore, "calls_before"), named(&RewriteDoc::opsAfter, "calls_after"));
 template <>
 inline constexpr auto jsonForm<OpCountDoc> = named(&OpCountDoc::op, "call");
 template <>
@@ -242,9 +237,9 @@ inline constexpr auto jsonForm<LifeNode> = forms(written(orNull, &LifeNode::how)
 template <>
 inline constexpr auto jsonForm<LifeStage> = named(&LifeStage::part, "stage");
 template <>
-inline constexpr auto jsonForm<LifeKernel> = forms(written(orNull, &LifeKernel::part),
-                                                   written(nullBelow<1>, &LifeKernel::definedAt, &LifeKernel::calledAt),
-                                                   named(&LifeKernel::callText, "call", orNull));
+inline constexpr auto jsonForm<LifeKernel> =
+    forms(written(orNull, &LifeKernel::part), written(nullBelow<1>, &LifeKernel::definedAt, &LifeKernel::calledAt),
+          named(&LifeKernel::callText, "call", orNull));
 template <>
 inline constexpr auto jsonForm<NodeLife> = written(orNull, &NodeLife::compileId, &NodeLife::source);
 

@@ -36,7 +36,7 @@ Json jsonOf(const T& value);
 /// How one field is written.
 template <class Class, class Member>
 struct FieldForm {
-  Member Class::*field;
+  Member Class::* field;
   std::string_view key;          ///< empty: of its name
   Json (*write)(const Member&);  ///< null: jsonOf
   Json (*whole)(const Class&);   ///< null: the field alone says its value
@@ -45,7 +45,7 @@ struct FieldForm {
 /// A value that is computed and stands behind a field.
 template <class Class, class Member>
 struct AddedForm {
-  Member Class::*field;
+  Member Class::* field;
   std::string_view key;
   Json (*whole)(const Class&);
 };
@@ -56,19 +56,19 @@ constexpr auto forms(Parts... parts) {
 }
 /// Under another key, and perhaps written in another way.
 template <class Class, class Member>
-constexpr auto named(Member Class::*field, std::string_view key,
+constexpr auto named(Member Class::* field, std::string_view key,
                      std::type_identity_t<Json (*)(const Member&)> write = nullptr) {
   return std::tuple(FieldForm<Class, Member>{field, key, write, nullptr});
 }
 /// Fields of one type that are written in another way.
 template <class Class, class Member, class... More>
-constexpr auto written(std::type_identity_t<Json (*)(const Member&)> write, Member Class::*field, More... more) {
+constexpr auto written(std::type_identity_t<Json (*)(const Member&)> write, Member Class::* field, More... more) {
   return std::tuple(FieldForm<Class, Member>{field, {}, write, nullptr},
                     FieldForm<Class, Member>{more, {}, write, nullptr}...);
 }
 /// Said by several fields of the struct.
 template <class Class, class Member>
-constexpr auto writtenOf(Member Class::*field, std::string_view key,
+constexpr auto writtenOf(Member Class::* field, std::string_view key,
                          std::type_identity_t<Json (*)(const Class&)> whole) {
   return std::tuple(FieldForm<Class, Member>{field, key, nullptr, whole});
 }
@@ -77,7 +77,7 @@ constexpr auto leftOut(Members Class::*... fields) {
   return std::tuple(FieldForm<Class, Members>{fields, {}, nullptr, nullptr, true}...);
 }
 template <class Class, class Member>
-constexpr auto addedBehind(Member Class::*field, std::string_view key,
+constexpr auto addedBehind(Member Class::* field, std::string_view key,
                            std::type_identity_t<Json (*)(const Class&)> whole) {
   return std::tuple(AddedForm<Class, Member>{field, key, whole});
 }

@@ -57,8 +57,7 @@ CLI::Option* addDecompositionOption(CLI::App& command, std::string& table) {
 void addTrainOptions(CLI::App& command, workbench::GraphAddress& graph, const std::string& help,
                      const std::string& usualTable) {
   const auto table = std::make_shared<std::string>(usualTable);
-  CLI::Option* train = command.add_flag_callback(
-      "--train", [&graph, table] { graph.stage = "joint/" + *table; }, help);
+  CLI::Option* train = command.add_flag_callback("--train", [&graph, table] { graph.stage = "joint/" + *table; }, help);
   addDecompositionOption(command, *table)->needs(train)->each([&graph](const std::string& chosen) {
     graph.stage = "joint/" + chosen;
   });

@@ -156,8 +156,7 @@ Result<int> runPartition(Context& context, PartitionCommand command) {
 }  // namespace
 
 void addPartition(CommandLine& line) {
-  auto& command = line.add("partition",
-                           "Split a joint graph into forward and backward, and list what is saved and why",
+  auto& command = line.add("partition", "Split a joint graph into forward and backward, and list what is saved and why",
                            "  kerf partition trace.log#aot_joint_graph\n"
                            "  kerf partition model.pt2@stage:joint --budget 0.5 -o parts\n"
                            "  kerf partition joint.txt --static-inputs 6 --method default --json\n"

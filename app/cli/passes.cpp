@@ -53,8 +53,7 @@ int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failur
 Result<int> listPasses(Context& context) {
   KERF_TRY(const auto entries, context.perform(PassListRequest()));
   TextTable table({"stage", "pass", "default", "what it does", "why it runs here"});
-  for (const PassEntry& pass : entries)
-    table.add({pass.stage, pass.name, pass.usual, pass.description, pass.place});
+  for (const PassEntry& pass : entries) table.add({pass.stage, pass.name, pass.usual, pass.description, pass.place});
   if (context.json)
     printJson({{"passes", jsonOf(entries)}});
   else
@@ -104,8 +103,7 @@ void addPasses(CommandLine& line) {
   auto options = std::make_shared<PassesOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id. Without it, list the passes");
   command
-      .add_option("--dump-after", options->request.dumpAfter,
-                  "Print the graph after this pass, or after all passes")
+      .add_option("--dump-after", options->request.dumpAfter, "Print the graph after this pass, or after all passes")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
   addTrainOptions(command, options->request.graph, "Compile for training: the joint graph of forward and backward",

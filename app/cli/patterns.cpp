@@ -82,13 +82,13 @@ Result<int> runPatterns(Context& context, const PatternsOptions& options) {
 }  // namespace
 
 void addPatterns(CommandLine& line) {
-  auto& command = line.add("patterns",
-                           "Find patterns in a graph (attention, layers, your own), and explain why one does not match",
-                           "  kerf patterns\n"
-                           "  kerf patterns trace.log#aot_joint_graph\n"
-                           "  kerf patterns model.pt2@stage:joint/inductor --why sfdp_pattern_1_training\n"
-                           "  kerf patterns model.pt2@stage:joint/inductor --patterns mine.txt\n"
-                           "  kerf patterns --regenerate -o resources/patterns/attention.graphs");
+  auto& command =
+      line.add("patterns", "Find patterns in a graph (attention, layers, your own), and explain why one does not match",
+               "  kerf patterns\n"
+               "  kerf patterns trace.log#aot_joint_graph\n"
+               "  kerf patterns model.pt2@stage:joint/inductor --why sfdp_pattern_1_training\n"
+               "  kerf patterns model.pt2@stage:joint/inductor --patterns mine.txt\n"
+               "  kerf patterns --regenerate -o resources/patterns/attention.graphs");
   auto options = std::make_shared<PatternsOptions>();
   command.add_option("GRAPH", options->request.graph.text,
                      "Path or store id of an ATen graph. Without it, list the patterns");

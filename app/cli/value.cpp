@@ -15,28 +15,20 @@ namespace {
 constexpr std::string_view barHeights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 Json valueJson(const NodeValueRequest& request, const NodeValue& value) {
-  return {{"graph", request.graph.text},
-          {"node", request.node},
-          {"side", request.side},
-          {"minus", orNull(request.minus)},
-          {"dtype", value.dtype},
-          {"shape", value.shape},
-          {"strides", value.strides},
-          {"figures", jsonOf(value.figures)},
-          {"slice", value.plane.slice},
-          {"plane", {value.plane.rows, value.plane.columns}},
-          {"window", jsonOf(value.window)},
-          {"next_not_finite", value.hasOdd ? Json(value.odd) : Json()},
-          {"saved", orNull(value.saved)},
-          {"recorded", orNull(value.source)}};
+  return {{"graph", request.graph.text},    {"node", request.node},
+          {"side", request.side},           {"minus", orNull(request.minus)},
+          {"dtype", value.dtype},           {"shape", value.shape},
+          {"strides", value.strides},       {"figures", jsonOf(value.figures)},
+          {"slice", value.plane.slice},     {"plane", {value.plane.rows, value.plane.columns}},
+          {"window", jsonOf(value.window)}, {"next_not_finite", value.hasOdd ? Json(value.odd) : Json()},
+          {"saved", orNull(value.saved)},   {"recorded", orNull(value.source)}};
 }
 
 /// A bar for each step of the histogram; a step with elements is never empty.
 std::string histogramText(const std::vector<std::int64_t>& histogram) {
   const auto most = std::max<std::int64_t>(1, histogram.empty() ? 1 : std::ranges::max(histogram));
   std::string bars;
-  for (const std::int64_t count : histogram)
-    bars += barHeights[std::size_t((count * 8 + most - 1) / most)];
+  for (const std::int64_t count : histogram) bars += barHeights[std::size_t((count * 8 + most - 1) / most)];
   return bars;
 }
 

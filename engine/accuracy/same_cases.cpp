@@ -19,13 +19,13 @@ constexpr std::int64_t largestText = 256LL << 20;
 
 using SetOption = bool (*)(SameOptions&, const json&);
 
-template <bool SameOptions::*Field>
+template <bool SameOptions::* Field>
 bool setFlag(SameOptions& options, const json& value) {
   if (!value.is_boolean()) return false;
   options.*Field = value.get<bool>();
   return true;
 }
-template <double SameOptions::*Field>
+template <double SameOptions::* Field>
 bool setNumber(SameOptions& options, const json& value) {
   if (!value.is_number() || !(value.get<double>() >= 0)) return false;
   options.*Field = value.get<double>();

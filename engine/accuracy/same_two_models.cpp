@@ -68,8 +68,8 @@ class TwoModels {
       KERF_TRY(const bool fails, failsEarly(results));
       if (fails) return std::move(m_report);
     }
-    KERF_TRY(const auto truth, isSettled ? Result<std::optional<RunResults>>(std::nullopt)
-                                         : runFp64(results, overwritten.empty()));
+    KERF_TRY(const auto truth,
+             isSettled ? Result<std::optional<RunResults>>(std::nullopt) : runFp64(results, overwritten.empty()));
     SameReport verdict =
         compareValues(m_names, start, *ref, *res, truth ? &*truth : nullptr, m_options.sameOptions(), results.ready);
     std::ranges::copy(structure, std::back_inserter(verdict.outputs));
@@ -106,7 +106,7 @@ class TwoModels {
     std::map<std::size_t, Value> refLosses{}, resLosses{}, truthLosses{};  ///< of outputs that are not kept
     bool isWhole = true;                                                   ///< all outputs are still there
     std::set<std::size_t> settled{};                                       ///< outputs that need no fp64 reference
-    ReadyRows open{};  ///< of the others, without it
+    ReadyRows open{};                                                      ///< of the others, without it
   };
 
   /// Rule 4 comes before rule 5 (formats A.4): what is close enough needs no fp64 reference. True: nothing does. A
@@ -171,9 +171,7 @@ class TwoModels {
     return left && right && sameNamed("loss", *left, *right, {}, options).same;
   }
 
-  static std::size_t outputCount(const RunResults& run) {
-    return run.outputs.isList() ? run.outputs.list().size() : 0;
-  }
+  static std::size_t outputCount(const RunResults& run) { return run.outputs.isList() ? run.outputs.list().size() : 0; }
 
   static void forgetBoth(Results& results, std::size_t i) {
     forgetOutput(results.ref, i);

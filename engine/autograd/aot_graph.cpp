@@ -104,8 +104,7 @@ class AotTrace {
   Result<void> addInputs() {
     for (AotInput& input : attributeInputs()) {
       input.name = nameOfPath(input.source);
-      KERF_TRY(const NodeId node,
-               addPlaceholder(input, {metaOf(m_source.attribute(input.source)->tensor)}, nullptr));
+      KERF_TRY(const NodeId node, addPlaceholder(input, {metaOf(m_source.attribute(input.source)->tensor)}, nullptr));
       KERF_TRY(Value value, m_tracer.valueOfNode(node));
       m_inputValues.push_back(value);
       m_lifted.emplace(input.source, std::move(value));
@@ -256,8 +255,8 @@ class AotTrace {
   /// Placeholders stand before everything else.
   NodeId addTangent(const Tensor& like) {
     const auto order = graph().order();
-    const auto first = std::ranges::find_if(
-        order, [&](NodeId id) { return graph().node(id).op() != Opcode::Placeholder; });
+    const auto first =
+        std::ranges::find_if(order, [&](NodeId id) { return graph().node(id).op() != Opcode::Placeholder; });
     const std::string name = fmt::format("tangents_{}", m_result.tangents.size() + 1);
     std::optional<InsertionScope> scope;
     if (first != order.end()) scope.emplace(graph(), InsertionScope::Where::Before, *first);
@@ -342,8 +341,8 @@ void chooseGradients(std::vector<AotInput>& inputs, const Graph& graph,
   const AotInput::Kind usual = anyParameter ? AotInput::Kind::Parameter : AotInput::Kind::User;
   const std::vector<NodeId> placeholders = graph.placeholders();
   for (std::size_t i = 0; i < std::min(inputs.size(), placeholders.size()); ++i)
-    inputs[i].requiresGrad = isFloatMeta(graph.node(placeholders[i]).meta().value) &&
-                             (rule ? rule(inputs[i]) : inputs[i].kind == usual);
+    inputs[i].requiresGrad =
+        isFloatMeta(graph.node(placeholders[i]).meta().value) && (rule ? rule(inputs[i]) : inputs[i].kind == usual);
 }
 
 std::vector<AotInput> plainInputs(const GraphModule& module) {
@@ -351,8 +350,8 @@ std::vector<AotInput> plainInputs(const GraphModule& module) {
   for (const NodeId id : module.graph.placeholders()) {
     const Node& node = module.graph.node(id);
     const bool symbol = node.meta().value.sym() != nullptr;
-    inputs.push_back({.name = node.name(), .source = node.name(),
-                      .kind = symbol ? AotInput::Kind::Symbol : AotInput::Kind::User});
+    inputs.push_back(
+        {.name = node.name(), .source = node.name(), .kind = symbol ? AotInput::Kind::Symbol : AotInput::Kind::User});
   }
   return inputs;
 }

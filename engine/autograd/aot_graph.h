@@ -38,7 +38,7 @@ struct AotGraph {
   AotMetadata metadata;
   std::size_t mutatedOutputs = 0;  ///< of the graph's outputs, the first so many are new values of mutated inputs
   std::size_t userOutputs = 0;     ///< then so many are the function's; gradients of the inputs follow in a joint graph
-  std::vector<std::size_t> tangents;  ///< joint: by tangent, the index of its output (mutated inputs included)
+  std::vector<std::size_t> tangents;   ///< joint: by tangent, the index of its output (mutated inputs included)
   std::vector<std::string> rngInputs;  ///< placeholders behind the tangents: seeds and offsets (functionalizeRng)
 };
 

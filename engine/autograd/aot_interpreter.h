@@ -38,7 +38,7 @@ class AotInterpreter : public Interpreter, private SubgraphCaller {
 
   AotTracer& m_tracer;
   const LiftedAttributes& m_lifted;
-  std::map<std::string, Value, std::less<>> m_constants;                    ///< attributes that stay, by path
+  std::map<std::string, Value, std::less<>> m_constants;  ///< attributes that stay, by path
   mutable std::vector<std::unique_ptr<AotInterpreter>> m_nested;
 };
 

@@ -29,8 +29,8 @@ Replacement isWrittenOut(const OpInfo& op) {
   return replaces(op);
 }
 
-constexpr std::string_view gradModeCalls[] = {
-    "torch._C._set_grad_enabled", "torch.set_grad_enabled", "torch.autograd.grad_mode.set_grad_enabled"};
+constexpr std::string_view gradModeCalls[] = {"torch._C._set_grad_enabled", "torch.set_grad_enabled",
+                                              "torch.autograd.grad_mode.set_grad_enabled"};
 
 /// Which argument the results of a view look at; none for other ops.
 std::optional<std::size_t> viewedArgument(const OpInfo& op) {

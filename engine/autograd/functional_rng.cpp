@@ -10,7 +10,7 @@ namespace kerf::inline autograd {
 namespace {
 
 const OpId rand = "aten.rand.default"_op, randLike = "aten.rand_like.default"_op,
-               nativeDropout = "aten.native_dropout.default"_op;
+           nativeDropout = "aten.native_dropout.default"_op;
 constexpr std::string_view philoxRand = "torch.ops.rngprims.philox_rand.default";
 
 /// What a tensor of the node's first result looks like.
@@ -102,8 +102,8 @@ class RngFunctionalizer {
     }
   }
 
-  NodeId call(std::string_view target, ArgumentList args, KeywordArguments kwargs, ValueMeta meta, std::string_view name,
-              const Node& like) {
+  NodeId call(std::string_view target, ArgumentList args, KeywordArguments kwargs, ValueMeta meta,
+              std::string_view name, const Node& like) {
     const NodeId made = m_graph.callFunction(target, std::move(args), std::move(kwargs), name);
     NodeMeta all = like.meta();
     all.value = std::move(meta);
@@ -124,10 +124,10 @@ class RngFunctionalizer {
     for (const Dim& size : numbers.sizes) sizes.push_back(Argument(*size.hint));
     numbers.storageOffset = 0;
     const ValueMeta jump{scalarOn(m_device)}, drawn{numbers};
-    const NodeId both =
-        call(philoxRand, {Argument::list(std::move(sizes)), state.seed, state.offset, Argument(), Argument(numbers.device),
-                          Argument(numbers.dtype)},
-             {}, {std::vector<ValueMeta>{drawn, jump}}, "philox_rand", node);
+    const NodeId both = call(philoxRand,
+                             {Argument::list(std::move(sizes)), state.seed, state.offset, Argument(),
+                              Argument(numbers.device), Argument(numbers.dtype)},
+                             {}, {std::vector<ValueMeta>{drawn, jump}}, "philox_rand", node);
     const NodeId values = call("operator.getitem", {both, Argument(std::int64_t{0})}, {}, drawn, "getitem", node);
     const NodeId step = call("operator.getitem", {both, Argument(std::int64_t{1})}, {}, jump, "getitem", node);
     state.offset = call("torch.ops.aten.add.Tensor", {state.offset, step}, {}, jump, "add", node);
@@ -153,8 +153,7 @@ class RngFunctionalizer {
     const ValueMeta kept = (*node.meta().value.list())[0];
     TensorMeta mask = *m_graph.node(uniform).meta().value.tensor();
     mask.dtype = DType::Bool;
-    const NodeId stays =
-        call("torch.ops.aten.gt.Scalar", {uniform, Argument(rate)}, {}, {mask}, "gt", node);
+    const NodeId stays = call("torch.ops.aten.gt.Scalar", {uniform, Argument(rate)}, {}, {mask}, "gt", node);
     const NodeId masked = call("torch.ops.aten.mul.Tensor", {stays, bound.input}, {}, kept, "mul", node);
     const NodeId scaled =
         call("torch.ops.aten.mul.Tensor", {masked, Argument(1.0 / (1.0 - rate))}, {}, kept, "mul", node);

@@ -10,10 +10,16 @@ namespace kerf::inline autograd {
 namespace {
 
 constexpr std::string_view keptCalls[] = {
-    "cond",    "while_loop",     "scan",
-    "map",     "map_impl",       "associative_scan",
-    "while_loop_stack_output",   "flex_attention",
-    "flex_attention_backward",   "triton_kernel_wrapper_functional",
+    "cond",
+    "while_loop",
+    "scan",
+    "map",
+    "map_impl",
+    "associative_scan",
+    "while_loop_stack_output",
+    "flex_attention",
+    "flex_attention_backward",
+    "triton_kernel_wrapper_functional",
     "triton_kernel_wrapper_mutation",
 };
 
@@ -85,8 +91,7 @@ Result<std::shared_ptr<const GraphModule>> branchBackward(const GraphModule& gra
   const OpRunner run(branch.tracer);
   Gradients gradients(branch.tracer.tape().names());
   for (std::size_t i = 0; i < std::min(outputs.size(), flows.size()); ++i)
-    if (branch.tracer.tape().tracksAny(outputs[i]))
-      KERF_CHECK(gradients.add(outputs[i].tensor(), flows[i], run));
+    if (branch.tracer.tape().tracksAny(outputs[i])) KERF_CHECK(gradients.add(outputs[i].tensor(), flows[i], run));
   KERF_CHECK(branch.tracer.tape().walkBack(gradients, run, [](NodeId) {}));
   ValueList results;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -148,8 +153,7 @@ class CondCall {
       traced.push_back(std::move(graph));
     }
     KERF_TRY(const NodeId node, addNode({"true_graph", "false_graph"}, traced, m_operands));
-    const ValueMeta meta =
-        m_call.node.meta().value.list() ? m_call.node.meta().value : metaOfOutputs(*traced.front());
+    const ValueMeta meta = m_call.node.meta().value.list() ? m_call.node.meta().value : metaOfOutputs(*traced.front());
     return m_call.tracer.addCall(node, meta, m_operands,
                                  [*this](const ValueList& grads, const OpRunner& run) { return backward(grads, run); });
   }

@@ -110,7 +110,11 @@ Result<void> Tape::record(const OpInfo& op, const ValueList& args, const Keyword
 }
 
 void Tape::recordCustom(ValueList inputs, const ValueList& results, NodeId node, Backward backward) {
-  Step step{.op = nullptr, .args = {nullptr, std::move(inputs)}, .results = results, .wanted = {}, .node = node,
+  Step step{.op = nullptr,
+            .args = {nullptr, std::move(inputs)},
+            .results = results,
+            .wanted = {},
+            .node = node,
             .backward = std::move(backward)};
   for (const Value& value : results) track(value);
   m_steps.push_back(std::move(step));
@@ -132,15 +136,14 @@ Result<void> Tape::walkBack(const Step& step, Gradients& gradients, const OpRunn
   if (step.op != nullptr && gradientOf(*step.op) == nullptr)
     return fail(ErrorCode::UnsupportedOp, "{} has no gradient rule", step.op->schema.qualifiedName());
   const CallRecord call{step.args, step.results, step.wanted};
-  KERF_TRY(const ValueList flows, step.op ? gradientOf(*step.op)(call, grads, run) : step.backward(grads, run));
+  KERF_TRY(const ValueList flows, step.op ? gradientOf (*step.op)(call, grads, run) : step.backward(grads, run));
   for (std::size_t i = 0; i < std::min(flows.size(), step.args.values.size()); ++i) {
     const Value& argument = step.args.values[i];
     if (argument.isTensor() && tracks(argument.tensor())) KERF_CHECK(gradients.add(argument.tensor(), flows[i], run));
     if (!argument.isList() || !flows[i].isList()) continue;
     const ValueList &items = argument.list(), &parts = flows[i].list();
     for (std::size_t k = 0; k < std::min(items.size(), parts.size()); ++k)
-      if (items[k].isTensor() && tracks(items[k].tensor()))
-        KERF_CHECK(gradients.add(items[k].tensor(), parts[k], run));
+      if (items[k].isTensor() && tracks(items[k].tensor())) KERF_CHECK(gradients.add(items[k].tensor(), parts[k], run));
   }
   return {};
 }
@@ -160,7 +163,8 @@ Result<void> Tape::pushForward(const Step& step, Gradients& tangents, const OpRu
                 step.op ? step.op->schema.qualifiedName() : "a function with a backward of its own");
   KERF_TRY(const Value tangent, jvp({step.args, step.results, step.wanted}, flows, run));
   const ValueList parts = tangent.isList() ? tangent.list() : ValueList{tangent};
-  const ValueList results = step.results.size() == 1 && step.results[0].isList() ? step.results[0].list() : step.results;
+  const ValueList results =
+      step.results.size() == 1 && step.results[0].isList() ? step.results[0].list() : step.results;
   for (std::size_t i = 0; i < std::min(parts.size(), results.size()); ++i)
     if (results[i].isTensor()) KERF_CHECK(tangents.add(results[i].tensor(), parts[i], run));
   return {};

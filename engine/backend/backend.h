@@ -23,13 +23,13 @@ class SizeGuards;
 
 struct BackendOptions {
   bool fuse = true;
-  int optimizationLevel = 2;  ///< as -O of the code generator
-  bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
-  bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
-  bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time
+  int optimizationLevel = 2;        ///< as -O of the code generator
+  bool keepArtifacts = true;        ///< texts of kernels for display; off in candidate processes
+  bool roundsEachOp = true;         ///< 16-bit values inside of kernels too, as eager; else only what is stored
+  bool sharesMemory = true;         ///< of intermediate results that are not needed at the same time
   bool imagesChannelsLast = false;  ///< intermediate images of convolutions, whatever layout was recorded
-  bool serialLoops = false;  ///< loops for scans and for writes at computed places, not calls
-  bool storesCopies = true;  ///< kernels copy what they compute into inputs, unless inputs share memory in a run
+  bool serialLoops = false;         ///< loops for scans and for writes at computed places, not calls
+  bool storesCopies = true;         ///< kernels copy what they compute into inputs, unless inputs share memory in a run
   // Names of nodes of the captured graph; backends without kernels ignore them.
   std::set<std::string> unfused{};      ///< each in a kernel of its own
   std::set<std::string> interpreted{};  ///< by the interpreter's kernels
@@ -80,7 +80,7 @@ struct Artifacts {
   std::string unplannedBytesText;   ///< sum over the buffers
   std::vector<std::string> guards;  ///< what sizes must satisfy to be run by this code: "Ne(s0, 1)"
   std::size_t objects = 0, cachedObjects = 0;  ///< pieces of machine code, and how many came out of the cache
-  std::string fixedSizesReason;     ///< why the code serves one size only; empty if it does not
+  std::string fixedSizesReason;                ///< why the code serves one size only; empty if it does not
 };
 
 /// A condition under which code was made, false for some inputs.

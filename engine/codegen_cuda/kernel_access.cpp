@@ -69,7 +69,8 @@ static bool isInvariant(const LoopKernel& kernel, int expr, std::size_t variable
   for (std::size_t e = 0; e < varies.size(); ++e) {
     const Expr& node = kernel.exprs[e];
     varies[e] = !isZero(node.index.coefficient(variable)) || isReduction(node.op);
-    for (std::size_t a = 0; a < exprOpInfo(node.op).arity; ++a) varies[e] = varies[e] || varies[std::size_t(node.args[a])];
+    for (std::size_t a = 0; a < exprOpInfo(node.op).arity; ++a)
+      varies[e] = varies[e] || varies[std::size_t(node.args[a])];
   }
   return !varies.back();
 }
@@ -85,8 +86,9 @@ static bool isMultipleOf(const LoopKernel& kernel, int expr, int number) {
 
 bool readsPackAt(const LoopKernel& kernel, std::size_t expr, std::size_t variable, int vector) {
   const Expr& e = kernel.exprs[expr];
-  return e.op == ExprOp::LoadAt && vector > 1 && isContiguous(e.index, variable, vector) && !storesTo(kernel, e.buffer) &&
-         isMultipleOf(kernel, e.args[0], vector) && isInvariant(kernel, e.args[0], variable);
+  return e.op == ExprOp::LoadAt && vector > 1 && isContiguous(e.index, variable, vector) &&
+         !storesTo(kernel, e.buffer) && isMultipleOf(kernel, e.args[0], vector) &&
+         isInvariant(kernel, e.args[0], variable);
 }
 
 bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across) {
@@ -101,13 +103,15 @@ std::vector<int> loopsOverRow(const LoopKernel& kernel, const ExprPlacement& pla
   for (int phase = 0; phase <= last; ++phase) {
     std::vector<bool> used(loops.size(), false);
     for (std::size_t e = 0; e < used.size(); ++e)
-      if (needed[e] && isReduction(kernel.exprs[e].op) && place.phase[e] == phase + 1) used[std::size_t(kernel.exprs[e].args[0])] = true;
+      if (needed[e] && isReduction(kernel.exprs[e].op) && place.phase[e] == phase + 1)
+        used[std::size_t(kernel.exprs[e].args[0])] = true;
     for (const LoopStore& s : kernel.stores)
       if (s.inner && place.phase[std::size_t(s.value)] == phase) used[std::size_t(s.value)] = true;
     for (std::size_t e = used.size(); e-- > 0;) {
       loops[e] += used[e];
       if (!used[e] || place.level[e] < 2) continue;
-      for (std::size_t a = 0; a < exprOpInfo(kernel.exprs[e].op).arity; ++a) used[std::size_t(kernel.exprs[e].args[a])] = true;
+      for (std::size_t a = 0; a < exprOpInfo(kernel.exprs[e].op).arity; ++a)
+        used[std::size_t(kernel.exprs[e].args[a])] = true;
     }
   }
   return loops;

@@ -37,19 +37,22 @@ void KernelWriter::writeUnrolled() {
     write();
     close();
   };
-  open(fmt::format("for (Index base = (Index)blockIdx.x * {0}; base < {1}; base += (Index)gridDim.x * {0})", together, all));
+  open(fmt::format("for (Index base = (Index)blockIdx.x * {0}; base < {1}; base += (Index)gridDim.x * {0})", together,
+                   all));
   const auto array = [&](char kind, std::size_t number, DType dtype) {
     line(fmt::format("KerfPack<{}, V> {}{}[{}];", memoryType(dtype), kind, number, m_shape.unroll));
   };
   for (std::size_t e = 0; e < used.size(); ++e)
     if (readsAhead(e, used)) array('p', e, m_kernel.exprs[e].dtype);
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s)
-    if (isPacked(m_kernel.stores[s].index)) array('s', s, m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype);
+    if (isPacked(m_kernel.stores[s].index))
+      array('s', s, m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype);
   inEach([&] {
     for (std::size_t e = 0; e < used.size(); ++e)
       if (readsAhead(e, used))
-        line(fmt::format("p{}[u] = kerf_load{}<{}, V>(b{} + {});", e, storesTo(m_kernel, m_kernel.exprs[e].buffer) ? "" : "_once",
-                         memoryType(m_kernel.exprs[e].dtype), m_kernel.exprs[e].buffer, affine(m_kernel.exprs[e].index)));
+        line(fmt::format(
+            "p{}[u] = kerf_load{}<{}, V>(b{} + {});", e, storesTo(m_kernel, m_kernel.exprs[e].buffer) ? "" : "_once",
+            memoryType(m_kernel.exprs[e].dtype), m_kernel.exprs[e].buffer, affine(m_kernel.exprs[e].index)));
   });
   inEach([&] { writeLoopElements(0, used); });
   inEach([&] { storePacks(isAny); });
@@ -73,7 +76,8 @@ void KernelWriter::writeClusterRows() {
   line("kerf_begin(meeting);");
   line("int turn = 0;");
   planKept();
-  open(fmt::format("for (Index o = (Index)blockIdx.x / {0}; o < {1}; o += gridDim.x / {0})", m_shape.cluster, count(m_shape.outer)));
+  open(fmt::format("for (Index o = (Index)blockIdx.x / {0}; o < {1}; o += gridDim.x / {0})", m_shape.cluster,
+                   count(m_shape.outer)));
   writeIndices(m_shape.outer, "o");
   writePhases();
   close();
@@ -188,8 +192,9 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
       continue;
     }
     if (!m_shape.inner.empty() && m_place.level[e] < 2 && packsInside()) continue;
-    const std::string at = expr.op == ExprOp::LoadAt ? fmt::format("(long long)({}) + {}", affine(expr.index), value(expr.args[0]))
-                                                     : affine(expr.index);
+    const std::string at = expr.op == ExprOp::LoadAt
+                               ? fmt::format("(long long)({}) + {}", affine(expr.index), value(expr.args[0]))
+                               : affine(expr.index);
     origin(e);
     line(fmt::format("const auto p{} = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer, at));
     m_packed[e] = true;

@@ -35,7 +35,8 @@ LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
 
 class ShapeChooser {
  public:
-  ShapeChooser(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target)
+  ShapeChooser(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed,
+               KernelTarget target)
       : m_kernel(kernel), m_place(place), m_needed(needed), m_target(target) {}
 
   KernelShape run() {
@@ -71,7 +72,8 @@ class ShapeChooser {
     bool fits = m_kernel.parameters.empty();
     std::int64_t count = 1;
     for (const LoopVariable& v : m_kernel.variables)
-      fits = fits && !__builtin_mul_overflow(count, std::max<std::int64_t>(1, v.size.bits()), &count) && count < narrowLimit;
+      fits = fits && !__builtin_mul_overflow(count, std::max<std::int64_t>(1, v.size.bits()), &count) &&
+             count < narrowLimit;
     const auto check = [&](const Affine& index) {
       std::int64_t most = fits ? std::abs(index.constant.bits()) : 0;
       for (std::size_t v = 0; fits && v < index.coefficients.size(); ++v) {
@@ -94,7 +96,8 @@ class ShapeChooser {
     std::int64_t widest = 0;
     forAccesses([&](int b, const Affine& i) {
       const DType dtype = m_kernel.buffers[std::size_t(b)].dtype;
-      const bool isPlace = gathers() && dtype == DType::Int64 && !storesTo(m_kernel, b);  // would make narrow packs of all others
+      const bool isPlace =
+          gathers() && dtype == DType::Int64 && !storesTo(m_kernel, b);  // would make narrow packs of all others
       if (isContiguous(i, x, 1) && !isPlace) widest = std::max<std::int64_t>(widest, itemSize(dtype));
     });
     widest = widest == 0 ? 4 : std::max<std::int64_t>(widest, 2);
@@ -146,11 +149,14 @@ class ShapeChooser {
     for (std::size_t e = 0; x && e < m_kernel.exprs.size(); ++e)
       readsRows = readsRows || (m_needed[e] && readsPackAt(m_kernel, e, *x, m_shape.vector));
     const auto count = countOf(m_kernel, m_shape.outer);
-    const auto fills = [&](int threads) { return !count || *count >= manyBlocks * m_shape.unroll * m_shape.vector * threads; };
+    const auto fills = [&](int threads) {
+      return !count || *count >= manyBlocks * m_shape.unroll * m_shape.vector * threads;
+    };
     m_shape.unroll = readsRows ? rowPacksAhead : gatherPacksAhead;
     if (!readsRows && fills(gatherThreads)) m_shape.threads = gatherThreads;
     while (m_shape.unroll > 1 && !fills(m_shape.threads)) m_shape.unroll /= 2;
-    const auto copies = std::int64_t(m_kernel.exprs.size()) * m_shape.vector;  // of an expression in the text that is compiled
+    const auto copies =
+        std::int64_t(m_kernel.exprs.size()) * m_shape.vector;  // of an expression in the text that is compiled
     while (m_shape.unroll > 1 && copies * m_shape.unroll > mostCopies) m_shape.unroll /= 2;
   }
 
@@ -168,7 +174,8 @@ class ShapeChooser {
     for (const std::size_t v : m_shape.outer) {
       if (v == column || !isLong(v)) continue;
       int count = 0;
-      for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) count += m_needed[e] && mayGoThroughTile(m_kernel, e, column, v);
+      for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+        count += m_needed[e] && mayGoThroughTile(m_kernel, e, column, v);
       if (count > most) most = count, m_shape.acrossVariable = v;
     }
     if (most == 0) return;
@@ -258,7 +265,9 @@ class ShapeChooser {
   void chooseTeam(std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {
     const std::int64_t steps = inner ? std::max<std::int64_t>(1, *inner / m_shape.vector) : 4096;
     const std::int64_t mostOfWarp = outer && *outer >= manyRows ? 256 : 128;
-    std::int64_t team = steps <= 32 ? std::int64_t(std::bit_ceil(std::uint64_t(steps))) : steps <= mostOfWarp ? 32 : 128;
+    std::int64_t team = steps <= 32           ? std::int64_t(std::bit_ceil(std::uint64_t(steps)))
+                        : steps <= mostOfWarp ? 32
+                                              : 128;
     if (steps > 1024) team = 256;
     if (steps > 1024 && outer && inner && isSimple()) {
       share(*outer, *outer, steps / team);
@@ -284,7 +293,8 @@ class ShapeChooser {
 
 }  // namespace
 
-KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target) {
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed,
+                        KernelTarget target) {
   return ShapeChooser(kernel, place, needed, target).run();
 }
 

@@ -38,18 +38,20 @@ struct LaunchSize {
 
 struct KernelShape {
   KernelLayout layout = KernelLayout::Elements;
-  int threads = 256;          ///< of a block
-  int team = 1;               ///< Rows: threads that share one outer iteration; above 32, the whole block, or the cluster
-  int cluster = 1;            ///< Rows: blocks that have a row together, because the registers of one do not hold it
+  int threads = 256;  ///< of a block
+  int team = 1;       ///< Rows: threads that share one outer iteration; above 32, the whole block, or the cluster
+  int cluster = 1;    ///< Rows: blocks that have a row together, because the registers of one do not hold it
   int columns = 1, rows = 1;  ///< Columns: threads of a block along and across
   int vector = 1;             ///< elements that a thread takes at once, along `vectorVariable`
   int unroll = 1;             ///< Elements: packs of a thread that are under way at once
   int splits = 1;             ///< Rows, Columns: blocks that share one row or the same columns
   std::optional<std::size_t> vectorVariable, columnVariable;
-  std::optional<std::size_t> acrossVariable;  ///< Tiles: what some loads walk in order, while columnVariable is the stores'
-  int acrossVector = 1;                       ///< elements that such a load takes at once
-  std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable and acrossVariable
-  std::vector<std::size_t> inner;      ///< reduced ones
+  std::optional<std::size_t>
+      acrossVariable;    ///< Tiles: what some loads walk in order, while columnVariable is the stores'
+  int acrossVector = 1;  ///< elements that such a load takes at once
+  std::vector<std::size_t>
+      outer;  ///< loop variables that are spread over blocks, without columnVariable and acrossVariable
+  std::vector<std::size_t> inner;  ///< reduced ones
   /// Rows that begin anywhere: what most accesses to a row are shifted by, as this index is. Packs begin where memory's
   /// do; single threads take the few elements before the first and behind the last one.
   std::optional<Affine> shift;
@@ -67,7 +69,8 @@ struct KernelShape {
 };
 
 /// `needed`: the expressions that some store uses.
-KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target);
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed,
+                        KernelTarget target);
 
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.

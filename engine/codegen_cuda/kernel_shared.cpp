@@ -81,8 +81,9 @@ void KernelWriter::writeParts(int phase) {
     const Expr& expr = m_kernel.exprs[e];
     const std::string part = fmt::format("kerf_part<{}>(parts, {})", registerType(expr.dtype), place(number, "s"));
     perTotal(fmt::format("{} = {};", total(e), identityText(expr)));
-    open(fmt::format("for (int s = {}; s < {}; s += {})", columns ? fmt::format("active ? lane : {}", m_shape.splits) : "lane",
-                     m_shape.splits, columns ? m_shape.rows : m_shape.team));  // behind the last column there are no parts
+    open(fmt::format("for (int s = {}; s < {}; s += {})",
+                     columns ? fmt::format("active ? lane : {}", m_shape.splits) : "lane", m_shape.splits,
+                     columns ? m_shape.rows : m_shape.team));  // behind the last column there are no parts
     perTotal(fmt::format("{} = {};", total(e), combineText(expr, total(e), part)));
     close();
     writeCombined(e);
@@ -105,7 +106,8 @@ void KernelWriter::writeColumns() {
   const std::string size = "(Index)" + number(m_kernel.variables[column].size);
   const std::string each = m_shape.vectorVariable ? "V" : "1";
   const char name = m_shape.vectorVariable ? 'x' : 'i';
-  line(fmt::format("alignas(16) __shared__ unsigned char space[{} * {}];", m_shape.threads / 32 * m_shape.columns * 8, each));
+  line(fmt::format("alignas(16) __shared__ unsigned char space[{} * {}];", m_shape.threads / 32 * m_shape.columns * 8,
+                   each));
   line(fmt::format("const int lane = threadIdx.x / {};", m_shape.columns));
   line(fmt::format("const Index tiles = ({0} + {1} * {2} - 1) / ({1} * {2});", size, m_shape.columns, each));
   line(fmt::format("const Index pieces = {} * tiles;", count(m_shape.outer)));

@@ -10,8 +10,7 @@ namespace kerf::inline codegen_cuda {
 
 std::string cudaName(std::string_view kernelName) {
   std::string name(kernelName.starts_with("cpp_") ? kernelName.substr(4) : kernelName);
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '_');
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '_');
   return "cuda_" + name;
 }
 

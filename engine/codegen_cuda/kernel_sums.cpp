@@ -59,7 +59,8 @@ void KernelWriter::writeBatches(int phase, const std::vector<bool>& used) {
   constexpr int together = 4;
   const std::string all = count(m_shape.inner);
   const int step = m_shape.rows * m_shape.splits;
-  line(fmt::format("Index base = {};", m_shape.splits > 1 ? fmt::format("lane + split * (Index){}", m_shape.rows) : "lane"));
+  line(fmt::format("Index base = {};",
+                   m_shape.splits > 1 ? fmt::format("lane + split * (Index){}", m_shape.rows) : "lane"));
   open(fmt::format("for (; base + {} < {}; base += {})", (together - 1) * step, all, together * step));
   m_inBatch = true;
   const auto forSums = [&](auto&& visit) {

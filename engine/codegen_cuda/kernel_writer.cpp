@@ -8,7 +8,8 @@
 
 namespace kerf::inline codegen_cuda {
 
-KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins, KernelTarget target)
+KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins,
+                           KernelTarget target)
     : m_kernel(kernel), m_name(std::move(name)), m_origins(origins), m_place(placeExpressions(kernel)) {
   findNeeded();
   m_shape = chooseShape(kernel, m_place, m_needed, target);
@@ -62,7 +63,8 @@ bool KernelWriter::loopHasWork(int phase) const {
 }
 
 bool KernelWriter::storesWhatItLoads() const {
-  return std::ranges::any_of(m_kernel.exprs, [&](const Expr& e) { return isLoad(e.op) && storesTo(m_kernel, e.buffer); });
+  return std::ranges::any_of(m_kernel.exprs,
+                             [&](const Expr& e) { return isLoad(e.op) && storesTo(m_kernel, e.buffer); });
 }
 
 void KernelWriter::line(const std::string& text) { m_out += std::string(std::size_t(m_depth) * 2, ' ') + text + "\n"; }
@@ -85,8 +87,9 @@ void KernelWriter::origin(std::size_t expr) {
 std::string KernelWriter::parameterList() const {
   std::string list;
   for (std::size_t b = 0; b < m_kernel.buffers.size(); ++b)
-    list += fmt::format("{}\n    {}{}* __restrict__ b{} /* {} */", b == 0 ? "" : ",", storesTo(m_kernel, int(b)) ? "" : "const ",
-                        memoryType(m_kernel.buffers[b].dtype), b, m_kernel.buffers[b].name);
+    list += fmt::format("{}\n    {}{}* __restrict__ b{} /* {} */", b == 0 ? "" : ",",
+                        storesTo(m_kernel, int(b)) ? "" : "const ", memoryType(m_kernel.buffers[b].dtype), b,
+                        m_kernel.buffers[b].name);
   for (std::size_t p = 0; p < m_kernel.parameters.size(); ++p) list += fmt::format(", long long n{}", p);
   if (m_shape.splits > 1) list += ", unsigned int* counters, unsigned char* parts";
   return list;
@@ -266,9 +269,8 @@ std::string KernelWriter::compute(std::size_t expr) {
   if (e.op == ExprOp::Convert) return convertText(args[0], from, e.dtype);
   if (e.op == ExprOp::Philox) return fmt::format("kerf_philox({}, {}, {})", args[0], args[1], e.integer);
   if (const std::string& inverse = m_inverses[expr]; !inverse.empty())
-    return m_quotients[expr] == Quotient::Corrected
-               ? fmt::format("kerf_quotient({}, {})", args[0], inverse)
-               : fmt::format("{} * scale{} * {}", args[0], e.args[1], inverse);
+    return m_quotients[expr] == Quotient::Corrected ? fmt::format("kerf_quotient({}, {})", args[0], inverse)
+                                                    : fmt::format("{} * scale{} * {}", args[0], e.args[1], inverse);
   if (e.op == ExprOp::Select) return fmt::format("{} ? {} : {}", args[0], args[1], args[2]);
   if (e.op == ExprOp::Fma) {
     const std::string_view name = e.dtype == DType::Float32 ? "fmaf" : "fma";

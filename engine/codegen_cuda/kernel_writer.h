@@ -13,7 +13,8 @@ namespace kerf::inline codegen_cuda {
 class KernelWriter {
  public:
   /// `origins`: per expression, the FX node that it is of; may be shorter.
-  KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins, KernelTarget target);
+  KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins,
+               KernelTarget target);
   /// `guarded`: as KernelGuard::Indices.
   std::string write(const std::vector<std::string>& nodes, bool guarded = false);
   const KernelShape& shape() const { return m_shape; }
@@ -117,11 +118,11 @@ class KernelWriter {
   std::vector<bool> m_tiled;                         ///< loads that go through shared memory
   std::vector<std::int64_t> m_tileAt;                ///< where in it each has its tile, bytes
   std::int64_t m_tileBytes = 0;
-  std::vector<int> m_keptFrom;                       ///< phase whose loop computes what later ones read; -1 for most
+  std::vector<int> m_keptFrom;  ///< phase whose loop computes what later ones read; -1 for most
   /// How a quotient is computed: by a division, as a product with the divisor's inverse, or as that and corrected.
   enum class Quotient : char { Divided, Product, Corrected };
   std::vector<Quotient> m_quotients;
-  std::vector<std::string> m_inverses;               ///< of each quotient, once it is known: the name of the inverse
+  std::vector<std::string> m_inverses;  ///< of each quotient, once it is known: the name of the inverse
   /// How a sum in float64 adds the elements of a pack in float32 first: as they are, or as squares of how far they lie
   /// from a value of the row.
   enum class NarrowSum : char { None, Elements, Squares };

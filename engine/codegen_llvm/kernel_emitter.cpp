@@ -221,9 +221,7 @@ void KernelEmitter::emitOuterBody() {
   emitStores(false, 0);
 }
 
-int KernelEmitter::lastPhase() const {
-  return m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
-}
+int KernelEmitter::lastPhase() const { return m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase); }
 
 /// Values of the outer loops that are known before the reduced loop of this phase, where they dominate all of it.
 void KernelEmitter::emitOuterValues(int phase) {
@@ -263,9 +261,8 @@ void KernelEmitter::emitInnerBody(int phase) {
 }
 
 void KernelEmitter::emitStores(bool inner, int phase) {
-  storeAll([&](const LoopStore& s) {
-    return s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase);
-  });
+  storeAll(
+      [&](const LoopStore& s) { return s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase); });
 }
 
 /// The stores of one iteration that `isOf` names: of a kernel that stores what it loads, after all of their values.
@@ -307,7 +304,8 @@ Value* KernelEmitter::compute(int expr) {
   if (e.op == ExprOp::Constant) return m_scalar.constant(e);
   if (e.op == ExprOp::Index) return affine(e.index);
   if (Value* truth = decided(e)) return truth;
-  if (e.op == ExprOp::Carry) return m_carried[std::size_t(expr)] ? m_carried[std::size_t(expr)] : totalOf(std::size_t(expr));
+  if (e.op == ExprOp::Carry)
+    return m_carried[std::size_t(expr)] ? m_carried[std::size_t(expr)] : totalOf(std::size_t(expr));
   if (!m_staged.empty() && m_staged[std::size_t(expr)]) return loadStaged(std::size_t(expr));
   if (e.op == ExprOp::Load) return load(e.buffer, address(e.buffer, e.index), e.dtype);
   if (e.op == ExprOp::LoadAt) return loadAt(e);

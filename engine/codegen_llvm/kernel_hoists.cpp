@@ -12,9 +12,9 @@ using namespace llvm;
 namespace kerf::inline codegen_llvm {
 namespace {
 
-constexpr int worthKeeping = 8;                 // additions
-constexpr std::int64_t mostKept = 1 << 15;      // bytes on the stack
-constexpr std::int64_t fewestIterations = 4;    // of the loops around, where they are known
+constexpr int worthKeeping = 8;               // additions
+constexpr std::int64_t mostKept = 1 << 15;    // bytes on the stack
+constexpr std::int64_t fewestIterations = 4;  // of the loops around, where they are known
 
 /// Whether an index moves with no other loop than `variable`.
 bool onlyMovesWith(const Affine& index, std::size_t variable) {

@@ -26,7 +26,8 @@ void KernelEmitter::emitScans() {
   emitLoops(others, 0, true, [&] {
     const bool isDivided = others.empty();
     llvm::Value* begin = isDivided ? static_cast<llvm::Value*>(m_function->getArg(1)) : m_b.getInt64(0);
-    llvm::Value* end = isDivided ? static_cast<llvm::Value*>(m_function->getArg(2)) : number(m_kernel.variables[rows].size);
+    llvm::Value* end =
+        isDivided ? static_cast<llvm::Value*>(m_function->getArg(2)) : number(m_kernel.variables[rows].size);
     llvm::Value* whole = m_b.CreateAnd(m_b.CreateNSWSub(end, begin), m_b.getInt64(~std::uint64_t(scansAtOnce - 1)));
     whole = m_b.CreateNSWAdd(begin, whole);
     emitSteps(begin, whole, scansAtOnce, true, [&](llvm::Value* row) { emitScannedRows(rows, row, scansAtOnce); });

@@ -85,9 +85,8 @@ void KernelEmitter::emitTiles(std::size_t rows) {
     Value* end = dividesRows ? m_function->getArg(2) : number(m_kernel.variables[rows].size);
     emitSteps(begin, end, tileRows, true, [&](Value* row) {
       Value* lastColumn = number(m_kernel.variables[columns].size);
-      emitSteps(m_b.getInt64(0), lastColumn, tileColumns, true, [&](Value* column) {
-        emitTile({rows, row, end}, {columns, column, lastColumn});
-      });
+      emitSteps(m_b.getInt64(0), lastColumn, tileColumns, true,
+                [&](Value* column) { emitTile({rows, row, end}, {columns, column, lastColumn}); });
     });
   });
   m_b.CreateRetVoid();

@@ -59,7 +59,7 @@ std::string checksum(const Hash128& key, std::string_view body) {
 
 /// Regular, ours, and nobody else's to write.
 bool belongsToUs(const fs::path& path, unsigned type) {
-  struct stat info {};
+  struct stat info{};
   return lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == type && info.st_uid == geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

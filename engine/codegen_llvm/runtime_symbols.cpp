@@ -76,9 +76,9 @@ template <class... T>
 using D = double (*)(double, T...);
 
 #define KERF_MATH(name, ...) \
-  {#name "f", addressOf(F<__VA_ARGS__>(::name##f))}, { #name, addressOf(D <__VA_ARGS__>(::name)) }
+  {#name "f", addressOf(F<__VA_ARGS__>(::name##f))}, { #name, addressOf(D<__VA_ARGS__>(::name)) }
 #define KERF_MATH2(name) \
-  {#name "f", addressOf(F<float>(::name##f))}, { #name, addressOf(D <double>(::name)) }
+  {#name "f", addressOf(F<float>(::name##f))}, { #name, addressOf(D<double>(::name)) }
 
 const RuntimeSymbol symbols[] = {
     // called by name

@@ -15,14 +15,14 @@ struct Function {
   std::string_view name;
   int operands;
 };
-constexpr Function functions[] = {{"exp", 1},   {"exp2", 1},  {"expm1", 1}, {"log", 1},   {"log2", 1},  {"log10", 1},
-                                  {"log1p", 1}, {"sin", 1},   {"cos", 1},   {"tan", 1},   {"asin", 1},  {"acos", 1},
-                                  {"atan", 1},  {"sinh", 1},  {"cosh", 1},  {"tanh", 1},  {"asinh", 1}, {"acosh", 1},
-                                  {"atanh", 1}, {"erf", 1},   {"erfc", 1},  {"pow", 2},   {"atan2", 2}, {"hypot", 2}};
+constexpr Function functions[] = {{"exp", 1},   {"exp2", 1}, {"expm1", 1}, {"log", 1},  {"log2", 1},  {"log10", 1},
+                                  {"log1p", 1}, {"sin", 1},  {"cos", 1},   {"tan", 1},  {"asin", 1},  {"acos", 1},
+                                  {"atan", 1},  {"sinh", 1}, {"cosh", 1},  {"tanh", 1}, {"asinh", 1}, {"acosh", 1},
+                                  {"atanh", 1}, {"erf", 1},  {"erfc", 1},  {"pow", 2},  {"atan2", 2}, {"hypot", 2}};
 
 struct VectorIsa {
   char letter;
-  int floats;               ///< lanes of a register
+  int floats;                ///< lanes of a register
   std::string_view feature;  ///< of LLVM's target text; empty: every x86-64 has it
 };
 constexpr VectorIsa isas[] = {{'e', 16, "+avx512f"}, {'d', 8, "+avx2"}, {'b', 4, ""}};

@@ -54,9 +54,7 @@ llvm::Value* byRegister(IRBuilder<>& b, Values operands, int lanes, const Work& 
   return b.CreateShuffleVector(results[0], results[1], placesFrom(0, lanes));
 }
 
-llvm::Value* numberLike(llvm::Value* value, std::uint64_t number) {
-  return ConstantInt::get(value->getType(), number);
-}
+llvm::Value* numberLike(llvm::Value* value, std::uint64_t number) { return ConstantInt::get(value->getType(), number); }
 
 llvm::Value* plainRound(IRBuilder<>& b, Values operands) {
   llvm::Value* x = operands[0];
@@ -95,9 +93,9 @@ llvm::Value* wholeScale(IRBuilder<>& b, Values operands, int lanes) {
   return byRegister(b, operands, lanes, [&](Values part) {
     constexpr std::uint32_t currentRounding = 4;
     llvm::Value* n = b.CreateFSub(part[1], ConstantFP::get(part[1]->getType(), wholeShift));
-    return b.CreateIntrinsic(part[0]->getType(), Intrinsic::x86_avx512_mask_scalef_ps_512,
-                             {part[0], n, ConstantAggregateZero::get(n->getType()), b.getInt16(0xffff),
-                              b.getInt32(currentRounding)});
+    return b.CreateIntrinsic(
+        part[0]->getType(), Intrinsic::x86_avx512_mask_scalef_ps_512,
+        {part[0], n, ConstantAggregateZero::get(n->getType()), b.getInt16(0xffff), b.getInt32(currentRounding)});
   });
 }
 

@@ -69,10 +69,14 @@ Tensor symmetricPart(const Tensor& matrices) {
 double placed(PointKind kind, double value, std::mt19937& random) {
   const double draw = std::uniform_real_distribution<double>(0, 1)(random);
   switch (kind) {
-    case PointKind::Nudged: return std::isfinite(value) ? value + nudge * (2 * draw - 1) * (1 + std::abs(value)) : draw;
-    case PointKind::Inside: return 0.1 + 0.8 * draw;
-    case PointKind::Above: return 1.1 + draw;
-    case PointKind::Around: return 1.8 * draw - 0.9;
+    case PointKind::Nudged:
+      return std::isfinite(value) ? value + nudge * (2 * draw - 1) * (1 + std::abs(value)) : draw;
+    case PointKind::Inside:
+      return 0.1 + 0.8 * draw;
+    case PointKind::Above:
+      return 1.1 + draw;
+    case PointKind::Around:
+      return 1.8 * draw - 0.9;
   }
   return value;
 }

@@ -51,11 +51,18 @@ class GradientReplay {
 
   void note(OverloadGradients& row, std::int64_t id, const DifferenceCheck& check, const BoundArguments& call) {
     switch (check.outcome) {
-      case Outcome::Skipped: return skip(row, check.text);
-      case Outcome::Differs: return fail(row, id, check.text);
-      case Outcome::Missing: ++row.missing, ++m_report.missing[check.text]; return;
-      case Outcome::Constant: ++row.constant, ++m_report.constant; return;
-      case Outcome::Agrees: break;
+      case Outcome::Skipped:
+        return skip(row, check.text);
+      case Outcome::Differs:
+        return fail(row, id, check.text);
+      case Outcome::Missing:
+        ++row.missing, ++m_report.missing[check.text];
+        return;
+      case Outcome::Constant:
+        ++row.constant, ++m_report.constant;
+        return;
+      case Outcome::Agrees:
+        break;
     }
     const DifferenceCheck complex = checkByDifferences(call, NumberField::Complex);
     if (complex.outcome == Outcome::Differs) return fail(row, id, "complex: " + complex.text);

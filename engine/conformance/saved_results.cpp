@@ -41,8 +41,8 @@ constexpr UndifferentiatedArgument undifferentiated[] = {
 };
 
 /// Their argument 0.
-constexpr std::string_view symmetric[] = {"aten::cholesky", "aten::linalg_cholesky_ex", "aten::linalg_cholesky",
-                                          "aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"};
+constexpr std::string_view symmetric[] = {"aten::cholesky",     "aten::linalg_cholesky_ex", "aten::linalg_cholesky",
+                                          "aten::_linalg_eigh", "aten::linalg_eigh",        "aten::linalg_eigvalsh"};
 
 /// Ops whose argument 1 names places within each plane of the last `dims` dimensions.
 struct PlaceOp {

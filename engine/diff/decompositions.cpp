@@ -241,8 +241,7 @@ class Lowering {
 
   bool isOperand(const std::vector<int>& values, int input, int depth) const {
     if (std::ranges::find(values, input) != values.end() || isShared(values, input, depth)) return true;
-    if (m_after.node(input).meta().value.sym() != nullptr || m_after.isAttribute(input) || isSeeds(input))
-      return true;
+    if (m_after.node(input).meta().value.sym() != nullptr || m_after.isAttribute(input) || isSeeds(input)) return true;
     return m_after.isPlaceholder(input) && !m_partners.taken(input) && m_forward[std::size_t(input)];
   }
 

@@ -107,7 +107,7 @@ class Comparison {
 
 std::vector<OpCount> opCounts(const Graph& before, const Graph& after) {
   std::map<std::string, OpCount> counts;
-  const auto add = [&](const Graph& graph, int OpCount::*side) {
+  const auto add = [&](const Graph& graph, int OpCount::* side) {
     for (const NodeId id : graph.order()) {
       const Node& node = graph.node(id);
       if (node.op() == Opcode::Placeholder || node.op() == Opcode::Output) continue;
@@ -223,7 +223,7 @@ bool GraphDiff::same() const {
 std::size_t GraphDiff::count(bool (NodeDelta::*predicate)() const) const {
   return std::size_t(std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return (delta.*predicate)(); }));
 }
-std::size_t GraphDiff::count(bool NodeDelta::*flag) const {
+std::size_t GraphDiff::count(bool NodeDelta::* flag) const {
   return std::size_t(std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return delta.*flag; }));
 }
 

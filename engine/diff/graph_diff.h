@@ -55,7 +55,7 @@ struct GraphDiff {
   std::vector<OpCount> ops;  ///< that differ, by name
   bool same() const;
   std::size_t count(bool (NodeDelta::*predicate)() const) const;
-  std::size_t count(bool NodeDelta::*flag) const;
+  std::size_t count(bool NodeDelta::* flag) const;
 };
 
 /// Matches, strongest evidence first: what the compiler recorded, structure (the same call of matched inputs, the same

@@ -67,8 +67,6 @@ std::string annotationTypeText(std::string_view annotation) {
   return expression ? typeText(*expression) : std::string();
 }
 
-bool isUnreadType(std::string_view annotation) {
-  return !annotation.empty() && annotationTypeText(annotation).empty();
-}
+bool isUnreadType(std::string_view annotation) { return !annotation.empty() && annotationTypeText(annotation).empty(); }
 
 }  // namespace kerf::inline ir

@@ -6,8 +6,8 @@
 #include "engine/ir/partial_reading.h"
 #include "engine/ir/python_operators.h"
 #include "engine/ir/symbol_text.h"
-#include "engine/symbolic/symbolic.h"
 #include "engine/ir/sympy_text.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -134,8 +134,8 @@ Result<Argument> ExpressionLowering::resolveName(std::string_view name, int line
 
 /// An error or, in a text that is read in part, a placeholder; never for the usual names of modules.
 Result<Argument> ExpressionLowering::undefined(std::string_view name, int line) {
-  constexpr std::array<std::string_view, 12> modules = {"F",    "nn",     "np",   "numpy", "tl",       "triton",
-                                                        "dist", "aten",   "fx",   "prims", "hl",       "self"};
+  constexpr std::array<std::string_view, 12> modules = {"F",    "nn",   "np", "numpy", "tl", "triton",
+                                                        "dist", "aten", "fx", "prims", "hl", "self"};
   const bool isModule = std::ranges::find(modules, name) != modules.end();
   if (m_partial == nullptr || isModule || isMeaningfulName(name) || !isPythonIdentifier(name))
     return undefinedPythonName(name, line);

@@ -55,7 +55,7 @@ class ExpressionLowering {
   std::unordered_map<std::string, Argument> m_locals;
   std::set<std::string> m_freeSymbols;  ///< mentioned where no local had their name
   PartialReading* m_partial = nullptr;
-  std::size_t m_unfolded = 0;           ///< values that mentions of locals stood for so far
+  std::size_t m_unfolded = 0;  ///< values that mentions of locals stood for so far
 };
 
 }  // namespace kerf::inline ir

@@ -76,9 +76,9 @@ class ForwardReader {
   bool m_shuffled = false;  ///< Export: self._in_shuffle_graph has bound the placeholders
   bool m_returned = false;
   PartialReading* m_partial = nullptr;
-  std::size_t m_readAgain = 0;         ///< bytes that were read once more behind what was skipped
-  std::size_t m_bodyColumn = 0;        ///< of the first statement
-  std::vector<NodeId> m_leftOver;      ///< made by statements that were skipped then
+  std::size_t m_readAgain = 0;     ///< bytes that were read once more behind what was skipped
+  std::size_t m_bodyColumn = 0;    ///< of the first statement
+  std::vector<NodeId> m_leftOver;  ///< made by statements that were skipped then
   std::size_t m_endOffset = 0;
   int m_endLine = 0;
   int m_uncalledLine = 0;  ///< of a last statement that only names a function; else 0

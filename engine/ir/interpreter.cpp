@@ -149,9 +149,10 @@ Result<Value> Interpreter::runNode(const Node& node, const Environment& environm
     if (!environment.contains(input))
       return fail(Error(ErrorCode::BadInput, "the environment lacks the value of an operand", {}, 0, node.name()));
   const auto held = environment.find(node.id());
-  auto value = node.op() != Opcode::Placeholder ? runOn(node, [&](NodeId id) -> const Value& { return environment.at(id); })
-               : held == environment.end()      ? runDefault(node)
-                                                : placeholder(node, held->second);
+  auto value = node.op() != Opcode::Placeholder
+                   ? runOn(node, [&](NodeId id) -> const Value& { return environment.at(id); })
+               : held == environment.end() ? runDefault(node)
+                                           : placeholder(node, held->second);
   if (!value) return fail(located(std::move(value).error(), node));
   return value;
 }

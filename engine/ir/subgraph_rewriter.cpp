@@ -13,9 +13,7 @@ std::vector<NodeId> returnedNodes(const Argument& value) {
   return out;
 }
 
-std::vector<NodeId> outputs(const Graph& graph) {
-  return returnedNodes(graph.node(graph.outputNode()).args().front());
-}
+std::vector<NodeId> outputs(const Graph& graph) { return returnedNodes(graph.node(graph.outputNode()).args().front()); }
 
 /// Whether `replacement` may stand for `pattern`.
 Result<void> checkReplacement(const Graph& pattern, const Graph& replacement) {
@@ -90,8 +88,7 @@ class Rewriter {
     const Argument value = copyGraph(m_graph, replacement, map);
     for (const NodeId id : replacement.order()) {
       const Node& node = replacement.node(id);
-      if (node.op() != Opcode::Placeholder && node.op() != Opcode::Output)
-        created.push_back(*map.at(id).as<NodeId>());
+      if (node.op() != Opcode::Placeholder && node.op() != Opcode::Output) created.push_back(*map.at(id).as<NodeId>());
     }
     return value;
   }

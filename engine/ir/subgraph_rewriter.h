@@ -47,8 +47,7 @@ Result<std::vector<PatternOccurrence>> findPattern(const Graph& graph, const Gra
                                                    const MatchOptions& options = {});
 
 /// The graph to put in the place of an occurrence; it takes the pattern's inputs and returns as many values.
-using ReplacementOf =
-    std::function<Result<Graph>(const PatternOccurrence&, const Graph& graph, const Graph& pattern)>;
+using ReplacementOf = std::function<Result<Graph>(const PatternOccurrence&, const Graph& graph, const Graph& pattern)>;
 
 /// torch.fx.replace_pattern: both graphs take the same inputs and return equally many values; BadUsage otherwise.
 /// The graph stays in topological order; names are chosen as FX chooses them for copied nodes.

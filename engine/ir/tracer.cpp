@@ -68,8 +68,7 @@ Proxy Tracer::aten(std::string_view overload, ArgumentList args, KeywordArgument
   return call(std::string(atenPrefix) + std::string(overload), std::move(args), std::move(kwargs), at);
 }
 
-Proxy Tracer::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs,
-                         std::source_location at) {
+Proxy Tracer::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs, std::source_location at) {
   return {*this, m_module.graph.callMethod(method, std::move(args), std::move(kwargs)), at};
 }
 
@@ -123,15 +122,15 @@ Proxy pow(const Proxy& a, const Operand& b) {
   Proxy name(const Proxy& x, std::source_location at) { return x.tracer().aten(#name ".default", {x}, {}, at); }
 KERF_TRACED_UNARY(KERF_DEFINE)
 #undef KERF_DEFINE
-#define KERF_DEFINE(name) \
+#define KERF_DEFINE(name)                                               \
   Proxy name(const Proxy& a, const Proxy& b, std::source_location at) { \
     return a.tracer().aten(#name ".default", {a, b}, {}, at);           \
   }
 KERF_TRACED_BINARY(KERF_DEFINE)
 #undef KERF_DEFINE
-#define KERF_DEFINE(name, overload)                                                                  \
-  Proxy name(const Proxy& x, ArgumentList rest, KeywordArguments kwargs, std::source_location at) {  \
-    return general(x, #name "." #overload, std::move(rest), std::move(kwargs), at);                  \
+#define KERF_DEFINE(name, overload)                                                                 \
+  Proxy name(const Proxy& x, ArgumentList rest, KeywordArguments kwargs, std::source_location at) { \
+    return general(x, #name "." #overload, std::move(rest), std::move(kwargs), at);                 \
   }
 KERF_TRACED_GENERAL(KERF_DEFINE)
 #undef KERF_DEFINE

@@ -24,9 +24,8 @@ bool isInjectiveView(const BufferView& view) {
 
 /// Parts of the names of ops that fail for some values, beside those that take indices.
 constexpr std::string_view checkedOps[] = {
-    "linalg",      "cholesky", "inverse", "lu_",           "eig",
-    "svd",         "qr",       "histc",   "masked_scatter", "assert",
-    "multinomial", "bernoulli", "poisson", "binary_cross_entropy"};
+    "linalg", "cholesky",       "inverse", "lu_",         "eig",       "svd",     "qr",
+    "histc",  "masked_scatter", "assert",  "multinomial", "bernoulli", "poisson", "binary_cross_entropy"};
 
 /// Whether an extern call may fail for what its operands' elements are.
 bool mayFail(const ValueTable& values, NodeId id) {

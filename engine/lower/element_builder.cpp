@@ -266,8 +266,8 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const I
   SymInt count = 1;
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= variable.size;
-  const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces(),
-                           placeAlong(info, space, assignment)};
+  const ReductionCall call{m_builder, info.bound, resultType(info), info.item,
+                           value,     count,      space.reduces(),  placeAlong(info, space, assignment)};
   const bool isScan = info.kind == ValueKind::Scan;
   return ownedBy(id, finish(info, isScan ? info.lowering->scan(call) : info.lowering->reduction(call)));
 }

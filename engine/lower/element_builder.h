@@ -113,7 +113,7 @@ class ElementBuilder {
     bool isMember;
   };
   std::unordered_map<NodeId, std::vector<Known>> m_known;
-  std::set<NodeId> m_pieces;  ///< computed at places of a move
+  std::set<NodeId> m_pieces;   ///< computed at places of a move
   std::set<NodeId> m_written;  ///< filled or written to
   bool m_inPiece = false;
   int m_condition = -1;  ///< of the piece: elsewhere no memory is read

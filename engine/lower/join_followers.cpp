@@ -123,9 +123,8 @@ class Joiner {
   bool follows(std::size_t step) const { return m_steps[step - 1].followerElements > 0; }
 
   std::ptrdiff_t countReaders(int buffer) const {
-    return std::ranges::count_if(m_steps, [&](const LoweredStep& step) {
-      return std::ranges::find(step.reads, buffer) != step.reads.end();
-    });
+    return std::ranges::count_if(
+        m_steps, [&](const LoweredStep& step) { return std::ranges::find(step.reads, buffer) != step.reads.end(); });
   }
 
   LoweredGraph& m_graph;

@@ -29,7 +29,7 @@ struct LoweredStep {
   /// loops takes so many elements of the result, one after the other; 0: it does not.
   std::int64_t followerElements = 0;
   bool followerTakesAll = false;  ///< nothing else reads the result
-  std::vector<int> reads;           ///< buffers, for liveness
+  std::vector<int> reads;         ///< buffers, for liveness
   std::vector<int> writes;
 };
 

@@ -24,9 +24,9 @@ inline void transposeFour(float* to, std::int64_t toStride, const float* from, s
   std::memcpy(&d, from + 3 * fromStride, 16);
   const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), abHigh = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const Four cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), cdHigh = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four rows[4] = {
-      __builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
-      __builtin_shufflevector(abHigh, cdHigh, 0, 1, 4, 5), __builtin_shufflevector(abHigh, cdHigh, 2, 3, 6, 7)};
+  const Four rows[4] = {__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+                        __builtin_shufflevector(abHigh, cdHigh, 0, 1, 4, 5),
+                        __builtin_shufflevector(abHigh, cdHigh, 2, 3, 6, 7)};
   for (std::int64_t x = 0; x < 4; ++x) std::memcpy(to + x * toStride, &rows[x], 16);
 }
 
@@ -38,7 +38,8 @@ void transposeInto(T* to, std::int64_t toStride, const T* from, std::int64_t fro
   if constexpr (std::is_same_v<T, float>)
     for (; c + 4 <= channels; c += 4) {
       std::int64_t x = 0;
-      for (; x + 4 <= count; x += 4) transposeFour(to + x * toStride + c, toStride, from + c * fromStride + x, fromStride);
+      for (; x + 4 <= count; x += 4)
+        transposeFour(to + x * toStride + c, toStride, from + c * fromStride + x, fromStride);
       for (; x < count; ++x)
         for (std::int64_t i = c; i < c + 4; ++i) to[x * toStride + i] = from[i * fromStride + x];
     }

@@ -10,12 +10,12 @@
 namespace kerf::inline mathlib {
 namespace {
 
-constexpr std::int64_t mostTaps = 1 << 20;          // that are kept for one axis
-constexpr std::int64_t workPerThread = 1 << 17;     // multiplications
-constexpr std::int64_t mostShares = 8;              // of the samples, in the gradient of the filter
-constexpr std::int64_t enoughPieces = 32;           // to keep threads busy
-constexpr std::int64_t largeFilter = 16;            // taps
-constexpr std::int64_t smallImage = 96 * 96;        // a block of it fits the second cache
+constexpr std::int64_t mostTaps = 1 << 20;       // that are kept for one axis
+constexpr std::int64_t workPerThread = 1 << 17;  // multiplications
+constexpr std::int64_t mostShares = 8;           // of the samples, in the gradient of the filter
+constexpr std::int64_t enoughPieces = 32;        // to keep threads busy
+constexpr std::int64_t largeFilter = 16;         // taps
+constexpr std::int64_t smallImage = 96 * 96;     // a block of it fits the second cache
 
 template <class Body>
 Result<void> forFloats(DType dtype, Body&& body) {
@@ -31,7 +31,7 @@ TapPlan tapPlan(const ConvolutionGeometry& g, bool gathers) {
 }
 
 FilterPlan filterPlan(const ConvolutionGeometry& g) {
-  FilterPlan plan{gatherTaps(g, 0), gatherTaps(g, 1), {},          g.big[1],      g.big[2],     g.small[2],
+  FilterPlan plan{gatherTaps(g, 0), gatherTaps(g, 1), {},          g.big[1],      g.big[2],    g.small[2],
                   g.kernel[1],      g.kernel[2],      g.stride[2], g.dilation[2], g.padding[2]};
   for (std::int64_t tap = 0; tap < g.kernel[2]; ++tap) {
     const detail::Span span = detail::insideSpan(g, tap);
@@ -133,7 +133,8 @@ class FilterSums {
 
   Result<void> into(const Tensor& weight) {
     m_shares = std::min({m_g.batch, mostShares, (enoughPieces + m_blocks.count - 1) / m_blocks.count});
-    KERF_TRY(const StoragePtr sums, Storage::allocate(m_shares * m_blocks.count * blockSize() * std::int64_t(sizeof(T))));
+    KERF_TRY(const StoragePtr sums,
+             Storage::allocate(m_shares * m_blocks.count * blockSize() * std::int64_t(sizeof(T))));
     m_sums = reinterpret_cast<T*>(sums->data());
     const std::int64_t samples = (m_g.batch + m_shares - 1) / m_shares;
     KERF_CHECK(forPieces<T>(m_shares * m_blocks.count, m_blocks.work * samples,
@@ -162,7 +163,8 @@ class FilterSums {
   void combine(std::int64_t block, const Tensor& weight) {
     T* const total = m_sums + block * blockSize();
     for (std::int64_t share = 1; share < m_shares; ++share)
-      for (std::int64_t i = 0; i < blockSize(); ++i) total[i] += m_sums[(share * m_blocks.count + block) * blockSize() + i];
+      for (std::int64_t i = 0; i < blockSize(); ++i)
+        total[i] += m_sums[(share * m_blocks.count + block) * blockSize() + i];
     for (std::int64_t m = 0; m < m_blocks.multiplier; ++m)
       unpackChannels(m_blocks.filter(weight, block, m), m_blocks.multiplier * m_g.kernelArea(),
                      total + m * m_blocks.filterElements, m_blocks.channels(block), m_g.kernelArea());

@@ -24,7 +24,7 @@ struct TapSpan {
 
 /// What the gradient of the filter is summed by.
 struct FilterPlan {
-  ChannelTaps z, y;  ///< of small positions
+  ChannelTaps z, y;            ///< of small positions
   std::vector<TapSpan> spans;  ///< along x, of every tap
   std::int64_t bigHeight = 1, bigWidth = 1, smallWidth = 1, kernelHeight = 1, kernelWidth = 1;
   std::int64_t stride = 1, dilation = 1, padding = 0;  ///< along x

@@ -20,9 +20,9 @@ struct RowPiece {
 /// One block: a piece at its place.
 struct RowBlock {
   RowPiece piece;
-  std::int64_t imageOffset = 0;            ///< elements of the image, of its first row
-  std::int64_t resultOffset = 0;           ///< elements of the result
-  std::int64_t imageRows = 0;              ///< that it reads
+  std::int64_t imageOffset = 0;   ///< elements of the image, of its first row
+  std::int64_t resultOffset = 0;  ///< elements of the result
+  std::int64_t imageRows = 0;     ///< that it reads
 };
 
 /// A 1 × 1 kernel that takes every pixel: a product of matrices.

@@ -115,19 +115,19 @@ void RowConvolution::Kernels::add(const RowBlock& block) {
   const RowGeometry& g = geometry;
   const bool pixels = isPixelwise(g);
   const RowPiece& piece = block.piece;
-  const memory::dims imageSizes = pixels ? memory::dims{1, g.channels, 1, piece.rows}
-                                         : memory::dims{1, g.channels, block.imageRows, g.width};
-  const memory::dims resultSizes = pixels ? memory::dims{1, g.outChannels, 1, piece.rows}
-                                          : memory::dims{1, g.outChannels, piece.rows, g.outWidth};
+  const memory::dims imageSizes =
+      pixels ? memory::dims{1, g.channels, 1, piece.rows} : memory::dims{1, g.channels, block.imageRows, g.width};
+  const memory::dims resultSizes =
+      pixels ? memory::dims{1, g.outChannels, 1, piece.rows} : memory::dims{1, g.outChannels, piece.rows, g.outWidth};
   const std::int64_t reach = (g.outWidth - 1) * g.strideWidth + (g.kernelWidth - 1) * g.dilationWidth + 1;
   const std::int64_t right = pixels ? 0 : std::max<std::int64_t>(0, reach - g.paddingWidth - g.width);
   const memory::desc image(imageSizes, single, memory::format_tag::nhwc);
   const memory::desc result(resultSizes, single, memory::format_tag::nhwc);
   const auto filterHere = filter ? filter : memory::desc(filterSizes(g), single, memory::format_tag::any);
-  const dnnl::convolution_forward::desc wish(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, image, filterHere, bias, result,
-      {g.strideHeight, g.strideWidth}, {g.dilationHeight - 1, g.dilationWidth - 1}, {piece.above, g.paddingWidth},
-      {piece.below, right});
+  const dnnl::convolution_forward::desc wish(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                             image, filterHere, bias, result, {g.strideHeight, g.strideWidth},
+                                             {g.dilationHeight - 1, g.dilationWidth - 1}, {piece.above, g.paddingWidth},
+                                             {piece.below, right});
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::convolution_forward::primitive_desc plan(wish, attributes, processor());
@@ -145,10 +145,9 @@ void RowConvolution::Kernels::runBlock(const RowBlock& block, const float* image
   const auto at = [&](const memory::desc& layout, const float* place) {
     return memory(layout, processor(), const_cast<float*>(place));
   };
-  std::unordered_map<int, memory> arguments{
-      {DNNL_ARG_SRC, at(kernel.image, image + block.imageOffset)},
-      {DNNL_ARG_WEIGHTS, at(filter, packedFilter.data<float>())},
-      {DNNL_ARG_DST, at(kernel.result, result)}};
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, at(kernel.image, image + block.imageOffset)},
+                                            {DNNL_ARG_WEIGHTS, at(filter, packedFilter.data<float>())},
+                                            {DNNL_ARG_DST, at(kernel.result, result)}};
   if (hasBias) arguments.emplace(DNNL_ARG_BIAS, biasOf(biasTensor));
   if (kernel.scratch.get_size() > 0)
     arguments.emplace(DNNL_ARG_SCRATCHPAD, at(kernel.scratch, scratch.floats(kernel.scratch.get_size())));
@@ -221,11 +220,11 @@ Result<void> RowConvolution::run(const Tensor& image, const Tensor& packedFilter
   std::atomic<bool> failed{false};
   const auto compute = [&](const RowBlock& block) {
     thread_local ScratchBuffer own;
-    const std::int64_t row = isPixelwise(k.geometry) ? k.geometry.outChannels
-                                                     : k.geometry.outWidth * k.geometry.outChannels;
+    const std::int64_t row =
+        isPixelwise(k.geometry) ? k.geometry.outChannels : k.geometry.outWidth * k.geometry.outChannels;
     const bool takesAll = follower && follower->takesAll;
-    float* result = takesAll ? own.floats(std::size_t(k.largest) * sizeof(float))
-                             : out.data<float>() + block.resultOffset;
+    float* result =
+        takesAll ? own.floats(std::size_t(k.largest) * sizeof(float)) : out.data<float>() + block.resultOffset;
     k.runBlock(block, rows.data<float>(), packedFilter, bias, result);
     if (follower) follower->run(block.resultOffset, block.resultOffset + block.piece.rows * row, result);
   };

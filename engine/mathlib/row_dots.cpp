@@ -9,8 +9,8 @@
 namespace kerf::inline mathlib {
 namespace {
 
-constexpr std::int64_t mostRows = 32;        // beyond, packing pays
-constexpr std::int64_t shortestRow = 256;    // below, adding lanes up takes as long as multiplying
+constexpr std::int64_t mostRows = 32;      // beyond, packing pays
+constexpr std::int64_t shortestRow = 256;  // below, adding lanes up takes as long as multiplying
 
 /// Rows of the left by rows of the right whose sums stay in registers.
 template <int bytes>

@@ -44,7 +44,7 @@ std::vector<FlowNetwork::Vertex> FlowNetwork::openPath() const {
   std::vector<std::vector<Vertex>> next(static_cast<std::size_t>(m_vertices));
   for (const Edge& edge : m_edges)
     if (edge.capacity == unlimited) next[std::size_t(edge.from)].push_back(edge.to);
-  std::vector<Vertex> before(std::size_t(m_vertices), -1), waiting = {source};
+  std::vector<Vertex> before(std::size_t(m_vertices), -1), waiting = { source };
   before[source] = source;
   for (std::size_t i = 0; i < waiting.size() && before[sink] < 0; ++i)
     for (const Vertex to : next[std::size_t(waiting[i])])

@@ -93,8 +93,8 @@ void CallReplacement::describe(const std::vector<NodeId>& made, const std::vecto
   }
 }
 
-Result<bool> CallReplacement::replace(NodeId node, const std::vector<NodeId>& inputs,
-                                      const ReplacementProgram& program, const std::vector<NodeId>& matched) {
+Result<bool> CallReplacement::replace(NodeId node, const std::vector<NodeId>& inputs, const ReplacementProgram& program,
+                                      const std::vector<NodeId>& matched) {
   return replaceAll({node}, inputs, program, matched);
 }
 

@@ -18,7 +18,7 @@ struct Fault {
   bool onPass = false;  ///< true: `subject` is a pass name; false: an op base name ("relu") or "aten.relu.default"
   std::string subject;
   FaultKind kind = FaultKind::Accuracy;
-  double probability = 1;  ///< Flaky only: chance of an accuracy fault in one run
+  double probability = 1;             ///< Flaky only: chance of an accuracy fault in one run
   std::vector<std::string> others{};  ///< ops, named as `subject`, without which in the same graph nothing is planted
   /// Whether a call_function target is hit ("torch.ops.aten.relu.default" by "relu").
   bool hits(std::string_view target) const;

@@ -82,11 +82,11 @@ Result<TracedPattern> tracePattern(const PatternFunction& function, const Patter
                                    DecompositionTable table) {
   std::size_t results = 0;
   KERF_TRY(GraphModule module, traceFunction([&](Tracer& tracer) {
-    ArgumentList outputs;
-    for (const Proxy& result : function(PatternArguments(tracer, inputs))) outputs.push_back(result.node());
-    results = outputs.size();
-    tracer.output(Argument::tuple(std::move(outputs)));
-  }));
+             ArgumentList outputs;
+             for (const Proxy& result : function(PatternArguments(tracer, inputs))) outputs.push_back(result.node());
+             results = outputs.size();
+             tracer.output(Argument::tuple(std::move(outputs)));
+           }));
   if (results == 0) return fail(ErrorCode::BadUsage, "the pattern returns nothing");
   KERF_CHECK(propagateShapes(module));
 

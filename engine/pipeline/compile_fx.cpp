@@ -91,7 +91,11 @@ class Compilation {
     KERF_TRY(auto executable, lowered->compile(m_stages.stop()));
     const std::size_t nodes = module->graph.size();
     for (const StageTime& stage : executable->artifacts().stages)
-      m_stages.add({.group = "backend", .name = stage.stage, .part = part, .nodesBefore = nodes, .nodesAfter = nodes,
+      m_stages.add({.group = "backend",
+                    .name = stage.stage,
+                    .part = part,
+                    .nodesBefore = nodes,
+                    .nodesAfter = nodes,
                     .time = stage.time});
     m_stages.restart();
     return executable;

@@ -30,7 +30,7 @@ constexpr MatchingPass matchingPasses[] = {
 struct HookPoint {
   PassStage stage;
   std::string_view name;
-  GraphHook PassHooks::*hook;
+  GraphHook PassHooks::* hook;
 };
 constexpr HookPoint hookPoints[] = {{PassStage::PreGrad, "pre_grad_custom_pass", &PassHooks::preGrad},
                                     {PassStage::Joint, "joint_custom_post_pass", &PassHooks::joint},

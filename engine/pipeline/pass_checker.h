@@ -16,7 +16,7 @@ namespace kerf::inline pipeline {
 struct ChangedValues {
   std::string pass;
   std::string result;  ///< "out0", "in2" (an input that the run wrote into); empty: the graph failed to run
-  std::string node;    ///< the first node of both graphs by its name whose values differ; empty: none before the outputs
+  std::string node;  ///< the first node of both graphs by its name whose values differ; empty: none before the outputs
   std::string reason;  ///< as same() gives it, or the error
   double maxAbsError = 0;
 
@@ -35,7 +35,7 @@ class PassChecker : public PassObserver {
   void afterPass(const Pass& pass, const GraphModule& module) override;
 
   const std::optional<ChangedValues>& first() const { return m_first; }
-  int checked() const { return m_checked; }               ///< passes that changed the graph and were run
+  int checked() const { return m_checked; }                 ///< passes that changed the graph and were run
   const std::string& failure() const { return m_failure; }  ///< why nothing could be checked; empty mostly
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<int, 4> crashes{SIGSEGV, SIGFPE, SIGILL, SIGABRT};
 
-thread_local sigjmp_buf* innermost = nullptr;    ///< where a crash of this thread leads to
+thread_local sigjmp_buf* innermost = nullptr;     ///< where a crash of this thread leads to
 thread_local volatile std::sig_atomic_t met = 0;  ///< the signal that did
 
 void onCrash(int signal) {
@@ -33,7 +33,7 @@ class Handlers {
   Handlers() {
     const std::lock_guard lock(mutex);
     if (users++ > 0) return;
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_handler = onCrash;
     ours.sa_flags = SA_ONSTACK;
     sigemptyset(&ours.sa_mask);

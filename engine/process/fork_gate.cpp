@@ -37,7 +37,7 @@ pid_t forkBetweenWork() {
   --gate().forks;
   const pid_t pid = ::fork();
   if (pid == 0) gate().forks = 0;  // who waits in the parent is not here
-  gate().mutex.unlock();  // in both processes
+  gate().mutex.unlock();           // in both processes
   return pid;
 }
 

@@ -159,7 +159,7 @@ void dismissGuardian() {
   auto& own = watch();
   const std::scoped_lock lock(own.mutex);
   if (own.watched != ::getpid() || !own.orders.isOpen()) return;  // a child of the watched process
-  ::shutdown(own.orders.number(), SHUT_RDWR);  // a forked child may have the socket open too
+  ::shutdown(own.orders.number(), SHUT_RDWR);                     // a forked child may have the socket open too
   own.orders.close();
   if (endsWithin(own.guardian, patience)) waitForEnd(own.guardian);
 }

@@ -65,7 +65,7 @@ int openAndLock(const std::filesystem::path& folder) {
 /// Two signs must agree: no such process here, and no lock, which a process in another container holds as well.
 bool isAbandoned(const std::filesystem::path& folder) {
   const auto owner = ownerIn(folder.filename().string());
-  struct stat status {};
+  struct stat status{};
   if (owner.pid <= 0 || processStart(owner.pid) == owner.started) return false;
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
   const int lock = openAndLock(folder);

@@ -60,7 +60,7 @@ class ProgramRunner {
   const OpCaller& m_ops;
   const std::shared_ptr<StepDevice> m_device;
   StoragePtr m_arena;
-  ValueList m_values;  ///< by slot
+  ValueList m_values;                  ///< by slot
   std::vector<std::uint64_t> m_parts;  ///< of shared reductions
   ConvolutionSteps m_convolutions;
   std::stop_token m_stop;

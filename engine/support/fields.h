@@ -13,9 +13,7 @@ struct AnyField {
 
 /// A struct that lists its fields with KERF_FIELDS.
 template <class T>
-concept HasFields = requires(const T& value) {
-  T::eachField(value, AnyField());
-};
+concept HasFields = requires(const T& value) { T::eachField(value, AnyField()); };
 
 }  // namespace kerf::inline support
 

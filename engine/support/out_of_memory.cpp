@@ -24,8 +24,7 @@ std::optional<std::int64_t> addressSpace() {
 Error outOfMemory() {
   const auto space = addressSpace();
   const std::string limit =
-      space ? fmt::format(": its address space is limited to {} MiB", *space >> 20)
-            : std::string();
+      space ? fmt::format(": its address space is limited to {} MiB", *space >> 20) : std::string();
   Error error{ErrorCode::TooLarge, "this process cannot have more memory" + limit};
   if (space) error.advise(Advice::RaiseMemory);
   return error;

@@ -21,7 +21,8 @@ template <class... Args>
 
 /// With what the user can do about it: `return fail(ErrorCode::NotFound, Hint{Advice::ListIds}, "there is no {}", id);`
 template <class... Args>
-[[nodiscard]] std::unexpected<Error> fail(ErrorCode code, Hint hint, fmt::format_string<Args...> format, Args&&... args) {
+[[nodiscard]] std::unexpected<Error> fail(ErrorCode code, Hint hint, fmt::format_string<Args...> format,
+                                          Args&&... args) {
   Error error = formatError(code, format, fmt::make_format_args(args...));
   error.hint = std::move(hint);
   return std::unexpected(std::move(error));

@@ -106,7 +106,7 @@ class Loop {
       const std::int64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
       if (piece == share.end) m_open.fetch_sub(1, std::memory_order_relaxed);  // for whoever finds it first
       if (piece >= share.end) return;
-      (*body)(piece * m_step, std::min((piece + 1) * m_step, m_size));
+      (*body)(piece* m_step, std::min((piece + 1) * m_step, m_size));
     }
   }
 

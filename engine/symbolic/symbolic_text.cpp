@@ -139,8 +139,7 @@ std::vector<Symbolic> orderedTerms(const std::vector<Symbolic>& terms) {
       exponents[std::size_t(std::ranges::find(bases, base) - bases.begin())] = exponent;
     rows.emplace_back(std::move(exponents), terms[i]);
   }
-  std::ranges::stable_sort(
-      rows, std::ranges::greater(), [](const auto& row) -> const auto& { return row.first; });
+  std::ranges::stable_sort(rows, std::ranges::greater(), [](const auto& row) -> const auto& { return row.first; });
   std::vector<Symbolic> ordered;
   for (auto& row : rows) ordered.push_back(std::move(row.second));
   return ordered;

@@ -54,7 +54,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 11> aliases{{
     {"byte", DType::UInt8},
 }};
 
-std::optional<DType> find(std::string_view DTypeInfo::*field, std::string_view name) {
+std::optional<DType> find(std::string_view DTypeInfo::* field, std::string_view name) {
   if (name.empty()) return {};
   for (const auto& row : dtypeTable)
     if (row.*field == name) return row.dtype;

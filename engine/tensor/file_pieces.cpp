@@ -48,7 +48,7 @@ Result<void> readPieces(const FilePart& part, const TakePiece& take) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return failure(part.path, missing ? ErrorCode::NotFound : ErrorCode::Environment, std::strerror(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.number, &status) != 0) return failure(part.path, ErrorCode::Environment, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return failure(part.path, ErrorCode::BadInput, "no regular file");
   const bool whole = part.length < 0;

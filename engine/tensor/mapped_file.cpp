@@ -42,7 +42,7 @@ Result<OpenFile> openRegular(const std::filesystem::path& path) {
     if (noFile) return failure(ErrorCode::BadInput, path, "not a regular file");
     return failure(missing ? ErrorCode::NotFound : ErrorCode::Environment, path, std::strerror(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.number, &status) != 0) return failure(ErrorCode::Environment, path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return failure(ErrorCode::BadInput, path, "not a regular file");
   file.bytes = status.st_size;

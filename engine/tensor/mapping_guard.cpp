@@ -66,7 +66,7 @@ void onMissingPage(int signal, siginfo_t* info, void* context) {
 void install() {
   pageBytes = std::uintptr_t(::sysconf(_SC_PAGESIZE));
   ::sigaction(SIGBUS, nullptr, &before);
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_sigaction = onMissingPage;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigemptyset(&ours.sa_mask);

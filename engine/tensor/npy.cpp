@@ -14,10 +14,10 @@ namespace {
 /// NumPy's name of a dtype on a little-endian machine; none where NumPy has none.
 std::optional<std::string_view> numpyName(DType dtype) {
   constexpr std::pair<DType, std::string_view> names[] = {
-      {DType::Float64, "<f8"},   {DType::Float32, "<f4"},    {DType::Float16, "<f2"}, {DType::Complex64, "<c8"},
-      {DType::Complex128, "<c16"}, {DType::Int64, "<i8"},    {DType::Int32, "<i4"},   {DType::Int16, "<i2"},
-      {DType::Int8, "|i1"},      {DType::UInt64, "<u8"},     {DType::UInt32, "<u4"},  {DType::UInt16, "<u2"},
-      {DType::UInt8, "|u1"},     {DType::Bool, "|b1"}};
+      {DType::Float64, "<f8"},     {DType::Float32, "<f4"}, {DType::Float16, "<f2"}, {DType::Complex64, "<c8"},
+      {DType::Complex128, "<c16"}, {DType::Int64, "<i8"},   {DType::Int32, "<i4"},   {DType::Int16, "<i2"},
+      {DType::Int8, "|i1"},        {DType::UInt64, "<u8"},  {DType::UInt32, "<u4"},  {DType::UInt16, "<u2"},
+      {DType::UInt8, "|u1"},       {DType::Bool, "|b1"}};
   for (const auto& [known, name] : names)
     if (known == dtype) return name;
   return std::nullopt;

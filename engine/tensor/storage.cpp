@@ -26,7 +26,8 @@ std::atomic<std::int64_t> peakBytes{0};
 void countLive(std::int64_t bytes) {
   const std::int64_t now = liveBytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t known = peakBytes.load(std::memory_order_relaxed);
-  while (now > known && !peakBytes.compare_exchange_weak(known, now, std::memory_order_relaxed)) {}
+  while (now > known && !peakBytes.compare_exchange_weak(known, now, std::memory_order_relaxed)) {
+  }
 }
 
 std::int64_t physicalMemory() {

@@ -29,10 +29,11 @@ class Value {
   Value& operator=(Value&&) noexcept;
   ~Value();
   template <class T>
-  requires std::is_constructible_v<Variant, T> &&(!std::is_same_v<std::remove_cvref_t<T>, Value> && !std::is_same_v<std::remove_cvref_t<T>, SymInt>)Value(T&& value)
-      : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
-  Value(ValueList list);                    // NOLINT
-  Value(SymInt value);                      // NOLINT: an int64 where it is a number, else a SymNumber
+    requires std::is_constructible_v<Variant, T> &&
+             (!std::is_same_v<std::remove_cvref_t<T>, Value> && !std::is_same_v<std::remove_cvref_t<T>, SymInt>)
+  Value(T&& value) : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
+  Value(ValueList list);                                 // NOLINT
+  Value(SymInt value);                                   // NOLINT: an int64 where it is a number, else a SymNumber
 
   bool isNone() const { return std::holds_alternative<std::monostate>(m_value); }
   bool isTensor() const { return std::holds_alternative<Tensor>(m_value); }

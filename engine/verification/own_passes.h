@@ -20,7 +20,7 @@ struct OwnOpCount {
 
 /// One recorded stage of passes.
 struct OwnPasses {
-  std::string before, recorded, own;  ///< names of stages
+  std::string before, recorded, own;                             ///< names of stages
   std::size_t nodesBefore = 0, nodesRecorded = 0, nodesOwn = 0;  ///< with inputs and output
   std::vector<OwnOpCount> ops;                                   ///< that differ, by name
 };

@@ -177,7 +177,7 @@ Result<Parts> configParts(const BisectedCompiler& compiler, const std::stop_toke
 }
 
 Result<Parts> partsOfKernels(std::string_view what, const std::vector<KernelPart>& kernels,
-                             std::set<std::string> CompileOptions::*nodesOff) {
+                             std::set<std::string> CompileOptions::* nodesOff) {
   Parts parts{what, {}};
   for (const KernelPart& kernel : kernels) parts.names.push_back(kernel.name);
   parts.choose = [kernels, nodesOff](CompileOptions& compile, const std::vector<bool>& on) {

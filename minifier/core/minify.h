@@ -47,7 +47,7 @@ struct Verdict {
   VerdictKind kind = VerdictKind::CannotTest;
   /// "accuracy:magnitude:aten.relu.default:10^3", "crash:SIGSEGV", "compile_error:relu: planted compile error" …
   std::string fingerprint;
-  std::string detail;       ///< one line for people
+  std::string detail;  ///< one line for people
   std::chrono::nanoseconds time{};
   bool cached = false;
 };

@@ -124,8 +124,8 @@ class SetSearch {
   // Survey (with m_position) and fold
   std::size_t m_parallelTests = 0;
   std::size_t m_surveyChunk = 1;  ///< elements left out together
-  Set m_removable;           ///< elements of m_set that nobody needs by themselves, falling
-  std::size_t m_folded = 0;  ///< so many of them, the last ones of m_removable, are tested
+  Set m_removable;                ///< elements of m_set that nobody needs by themselves, falling
+  std::size_t m_folded = 0;       ///< so many of them, the last ones of m_removable, are tested
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -7,9 +7,7 @@
 
 namespace kerf::inline minifier::inline core {
 
-SubsetTests::SubsetTests(SetSearch search, const Base& base) : m_search(std::move(search)), m_base(base) {
-  findNext();
-}
+SubsetTests::SubsetTests(SetSearch search, const Base& base) : m_search(std::move(search)), m_base(base) { findNext(); }
 
 void SubsetTests::findNext() {
   for (;;) {
@@ -58,15 +56,15 @@ std::string SubsetTests::category() const {
   return step() + (isOne ? "/1" : "");
 }
 
-EditTests::EditTests(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base,
-                             bool isSettled, SafeBuilding& safe, std::stop_token stop)
+EditTests::EditTests(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base, bool isSettled,
+                     SafeBuilding& safe, std::stop_token stop)
     : m_reductions(reductions), m_safe(&safe), m_stop(std::move(stop)), m_isSettled(isSettled) {
   begin(std::move(base), {}, isSettled);
   goOn();
 }
 
 EditTests::BasePtr EditTests::baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume,
-                                             bool isSettled) const {
+                                     bool isSettled) const {
   auto base = std::make_shared<Base>(Base{candidate, ReductionInput{*candidate, m_stop, isSettled}, {}});
   base->edits = m_safe->edits(m_reductions[m_reduction], base->input, resume);
   return base;
@@ -88,8 +86,7 @@ void EditTests::goOn() {
   }
 }
 
-std::optional<EditTests::Link> EditTests::firstBuilt(const Base& base, std::size_t first,
-                                                             std::size_t last) const {
+std::optional<EditTests::Link> EditTests::firstBuilt(const Base& base, std::size_t first, std::size_t last) const {
   const CandidateSize size = measure(*base.candidate);
   for (std::size_t i = first; i < std::min(last, base.edits.size()); ++i) {
     auto built = m_safe->build(step(), [&]() -> std::optional<Candidate> {

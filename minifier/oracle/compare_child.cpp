@@ -118,7 +118,7 @@ class ChildComparison {
   const SendEvent& m_send;
   std::chrono::milliseconds m_phaseLimit = phaseLimit(m_candidate, m_options);
   std::unique_ptr<CompiledGraph> m_compiled;  ///< what the next run takes, where it was compiled ahead
-  std::optional<Error> m_refused;  ///< what compiling ahead ended with
+  std::optional<Error> m_refused;             ///< what compiling ahead ended with
   std::optional<Error> m_error;
   Clock::time_point m_began = Clock::now();
 };

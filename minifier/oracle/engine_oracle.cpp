@@ -74,9 +74,7 @@ std::string multiplierText(double least) { return least > 2 ? fmt::format(" m>={
 
 }  // namespace
 
-EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) {
-  m_options.onlyAnswer = true;
-}
+EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) { m_options.onlyAnswer = true; }
 
 std::chrono::milliseconds EngineOracle::ownTime() const {
   const std::chrono::milliseconds longest{m_longest.load()};

@@ -27,8 +27,8 @@ class TorchOracle : public Oracle {
   static Result<std::unique_ptr<TorchOracle>> start(TorchOracleOptions options, Capture like, std::size_t graphIndex,
                                                     const std::stop_token& stop);
   /// By a worker that is warm: one that sees a GPU where needsGpu() says so.
-  static std::unique_ptr<TorchOracle> with(std::shared_ptr<TorchWorker> worker, TorchOracleOptions options, Capture like,
-                                           std::size_t graphIndex);
+  static std::unique_ptr<TorchOracle> with(std::shared_ptr<TorchWorker> worker, TorchOracleOptions options,
+                                           Capture like, std::size_t graphIndex);
   Result<Verdict> judge(const Candidate& candidate, std::stop_token stop) override;
   std::string identity() const override;
   std::string circumstances() const override;

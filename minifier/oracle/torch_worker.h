@@ -28,7 +28,7 @@ struct TorchWorkerOptions {
   /// a PyTorch) stays for the next. Empty: nowhere.
   std::filesystem::path tools;
   /// Hear now and then how long importing has taken, and what came of it. May be null.
-  std::function<void(const std::string&text)> warming, note;
+  std::function<void(const std::string& text)> warming, note;
 };
 
 /// Bytes that a query needs, under the name that its text has for them. They travel once per worker.

@@ -53,7 +53,8 @@ const Node& producerBehind(const Graph& graph, const Node& node) {
                                          "torch.ops.prims.convert_element_type.default", "operator.getitem",
                                          "_operator.getitem"};
   const auto passesOn = [&](const Node& at) {
-    return isCallNode(at) && !at.inputs().empty() && (isViewCall(at) || std::ranges::find(copies, at.target()) != std::end(copies));
+    return isCallNode(at) && !at.inputs().empty() &&
+           (isViewCall(at) || std::ranges::find(copies, at.target()) != std::end(copies));
   };
   const Node* at = &node;
   while (passesOn(*at)) at = &graph.node(at->inputs().front());

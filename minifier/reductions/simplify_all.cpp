@@ -81,8 +81,7 @@ std::vector<Edit> editsOf(const ReductionInput& input, ResumePoint resume, bool 
     std::vector<Part> all{allUsualDtypes, allZeros, allArgumentsPlain, allInputsMerged};
     if (parts.sizes) all.insert(all.begin(), parts.sizes);
     if (parts.ops) all.insert(all.begin(), allOpsPlain);
-    list.push_back(
-        {{list.size()}, [&input, all = std::move(all)] { return simplified(input.candidate, all); }});
+    list.push_back({{list.size()}, [&input, all = std::move(all)] { return simplified(input.candidate, all); }});
   }
   list.erase(list.begin(), list.begin() + std::ptrdiff_t(std::min(resume.position, list.size())));
   return list;

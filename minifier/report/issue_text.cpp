@@ -71,8 +71,7 @@ std::string fenced(std::string_view language, std::string_view text) {
 /// Text of a stranger as code in a line of Markdown: no line break, no backtick that ends it.
 std::string inlineCode(std::string_view text) {
   std::string line(text.substr(0, 2000));
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return line.find('`') == std::string::npos ? fmt::format("`{}`", line) : fmt::format("`` {} ``", line);
 }
 

@@ -48,7 +48,8 @@ std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyR
   if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
   lines.push_back(commentLine("oracle: " + context.oracle));
   lines.push_back(commentLine(fmt::format("failure: {}", failureSentence(result.fingerprint))));
-  if (const std::string identity = identityOf(result, context); !identity.empty()) lines.push_back(commentLine(identity));
+  if (const std::string identity = identityOf(result, context); !identity.empty())
+    lines.push_back(commentLine(identity));
   lines.push_back(commentLine(
       fmt::format("expected from `python repro.py run`: {}", expectedOfRun(result.fingerprint, context.fault))));
   return lines;

@@ -8,11 +8,11 @@ namespace kerf::inline minifier::inline report {
 
 /// How the result was found, as far as MinifyResult does not say.
 struct MinifyReportContext {
-  std::string source;  ///< "minifier_launcher.py", "c3/g1"
-  std::string fault;   ///< FaultPlan::text(), empty if nothing was planted
-  std::string oracle;  ///< Oracle::identity()
+  std::string source;          ///< "minifier_launcher.py", "c3/g1"
+  std::string fault;           ///< FaultPlan::text(), empty if nothing was planted
+  std::string oracle;          ///< Oracle::identity()
   std::string matchRule = {};  ///< FailureMatch::rule(), empty if nothing is to be said of it
-  int startNodes = 0;          ///< of the graph that was minified, where an earlier search had begun; 0: as the result says
+  int startNodes = 0;  ///< of the graph that was minified, where an earlier search had begun; 0: as the result says
 };
 
 /// Whether a fingerprint is of a difference that only shows in what inputs and buffers are left with.

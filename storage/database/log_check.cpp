@@ -164,7 +164,7 @@ SharedFile sharedFileOf(const fs::path& store) {
   SharedFile shared;
   const int file = ::open((store.string() + "-shm").c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return shared;
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = openByte;

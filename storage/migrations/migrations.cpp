@@ -90,7 +90,10 @@ Result<void> checkNothingRuns(Database& database) {
   if (count == 0) return {};
   return fail(Error{ErrorCode::BadInput,
                     "this store has triggers, views or virtual tables, which no Kerf makes; it is not opened",
-                    database.path().string(), 0, {}, {}});
+                    database.path().string(),
+                    0,
+                    {},
+                    {}});
 }
 
 }  // namespace

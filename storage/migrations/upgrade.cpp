@@ -45,8 +45,7 @@ class UpgradeLock {
 
  private:
   bool isStillThere() const {
-    struct stat mine {
-    }, there{};
+    struct stat mine{}, there{};
     return ::fstat(m_file, &mine) == 0 && ::stat(m_path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
   }
   std::string m_path;

@@ -79,19 +79,16 @@ struct BlobHead {
 Result<BlobHead> headOf(Database& database, const std::string& hash) {
   return queryOne<BlobHead>(
       database, "SELECT size, encoding FROM blobs WHERE hash = ?", {std::string_view(hash)},
-      [](const SqlRow& row) {
-        return BlobHead{row.integer(0), row.text(1) == "zlib"};
-      },
+      [](const SqlRow& row) { return BlobHead{row.integer(0), row.text(1) == "zlib"}; },
       fmt::format("the store holds no blob {}", hash));
 }
 
 std::unexpected<Error> damaged(Database& database, const std::string& hash, const std::string& what) {
   knownBlobs().forget(database, hash);
   const auto users = usersOfBlob(database, hash);
-  return fail(
-      ErrorCode::BadInput, Hint{Advice::VerifyStore},
-      "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store",
-      hash, what, users.empty() ? "Nothing needs it" : "It belongs to " + users);
+  return fail(ErrorCode::BadInput, Hint{Advice::VerifyStore},
+              "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store", hash,
+              what, users.empty() ? "Nothing needs it" : "It belongs to " + users);
 }
 
 /// Hands the blob's bytes on piece by piece and checks them behind that.

@@ -36,7 +36,7 @@ Result<fs::path> relativeName(const std::string& name) {
 }
 
 Result<FileState> stateOf(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) return fail(Error{ErrorCode::BadInput, "no regular file", path.string(), 0, {}, {}});
     return FileState{status.st_size, std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
@@ -160,9 +160,7 @@ Result<void> healFiles(Database& database, const std::vector<NewFile>& files) {
 Result<std::vector<LinkedFile>> linkedFiles(Database& database) {
   return queryAll<LinkedFile>(
       database, "SELECT capture, name, source, size FROM capture_files WHERE blob IS NULL ORDER BY capture, position",
-      {}, [](const SqlRow& row) {
-        return LinkedFile{row.integer(0), row.text(1), row.text(2), row.integer(3)};
-      });
+      {}, [](const SqlRow& row) { return LinkedFile{row.integer(0), row.text(1), row.text(2), row.integer(3)}; });
 }
 
 Result<Hash128> checkLinkedFile(Database& database, const LinkedFile& file) {

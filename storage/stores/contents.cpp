@@ -47,9 +47,8 @@ Result<Content> contentOf(Database& database, const std::string& hash) {
                              [](const SqlRow& row) { return row.text(0); }, "the store lost a graph's text")));
   KERF_TRY(content.named,
            (queryAll<NamedBlob>(database, "SELECT name, blob FROM content_blobs WHERE content = ? ORDER BY rowid",
-                                {std::string_view(hash)}, [](const SqlRow& row) {
-                                  return NamedBlob{row.text(0), row.text(1)};
-                                })));
+                                {std::string_view(hash)},
+                                [](const SqlRow& row) { return NamedBlob{row.text(0), row.text(1)}; })));
   if (contentHash(content.text, content.named) == hash) return content;
   return fail(ErrorCode::BadInput, Hint{Advice::VerifyStore},
               "the text of a graph in the store (content {}) is damaged; import its capture again or bring back a copy "

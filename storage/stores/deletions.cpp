@@ -102,9 +102,7 @@ Result<std::vector<StoreItem>> itemsOf(Database& database, std::int64_t deletion
   std::vector<StoreItem> items;
   for (const auto& kind : itemKinds) {
     KERF_CHECK(database.query(fmt::format("SELECT id FROM {} WHERE deletion = ? ORDER BY id", kind.table), {deletion},
-                              [&](const SqlRow& row) {
-                                items.push_back({kind.letter, row.integer(0)});
-                              }));
+                              [&](const SqlRow& row) { items.push_back({kind.letter, row.integer(0)}); }));
   }
   return items;
 }
@@ -201,9 +199,8 @@ Result<std::vector<StoreItem>> restoreItems(Database& database, const std::vecto
 
 Result<std::vector<Deletion>> deletions(Database& database) {
   KERF_TRY(auto rows,
-           (queryAll<Deletion>(database, "SELECT id, at FROM deletions ORDER BY id DESC", {}, [](const SqlRow& row) {
-             return Deletion{row.integer(0), row.text(1), {}};
-           })));
+           (queryAll<Deletion>(database, "SELECT id, at FROM deletions ORDER BY id DESC", {},
+                               [](const SqlRow& row) { return Deletion{row.integer(0), row.text(1), {}}; })));
   for (auto& row : rows) {
     KERF_TRY(row.items, itemsOf(database, row.id));
   }

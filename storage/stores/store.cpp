@@ -22,7 +22,9 @@ std::filesystem::path fromEnvironment(const char* variable) {
 
 /// The database is closed first: nobody may have the file open while it is replaced.
 Result<void> upgraded(const std::filesystem::path& path, Database database) {
-  { const auto closed = std::move(database); }
+  {
+    const auto closed = std::move(database);
+  }
   return upgrade(path);
 }
 

@@ -19,7 +19,7 @@ constexpr int batchRows = 64;  // of one transaction
 /// What nothing needs any more: rows of `table` outside of all `uses`.
 struct Garbage {
   std::string_view table, uses;
-  std::int64_t StoreSweep::*count;
+  std::int64_t StoreSweep::* count;
   std::string_view sizes;  ///< a column of bytes; empty: none
 };
 constexpr Garbage garbage[] = {

@@ -88,10 +88,8 @@ class Verifier {
         "row", {});
   }
   Result<void> blobs() {
-    const auto rows =
-        queryAll<SizedBlob>(m_database, "SELECT hash, size FROM blobs ORDER BY hash", {}, [](const SqlRow& row) {
-          return SizedBlob{row.text(0), row.integer(1)};
-        });
+    const auto rows = queryAll<SizedBlob>(m_database, "SELECT hash, size FROM blobs ORDER BY hash", {},
+                                          [](const SqlRow& row) { return SizedBlob{row.text(0), row.integer(1)}; });
     if (!rows) return tolerate(fail(rows.error()), "row", "blobs");
     for (const auto& row : *rows) {
       KERF_CHECK(tolerate(checkBlob(m_database, row.hash), "blob", row.hash));
@@ -139,7 +137,8 @@ Result<StoreCheck> verifyStore(Store& store, const StoreProgress& progress) {
 std::optional<StoreDamage> damageOfOpening(const Error& error) {
   const auto damage = damageIn(error);
   if (!damage) return std::nullopt;
-  return StoreDamage{"page", {}, *damage + ": the list of tables cannot be read, so nothing else can; bring back a copy"};
+  return StoreDamage{
+      "page", {}, *damage + ": the list of tables cannot be read, so nothing else can; bring back a copy"};
 }
 
 }  // namespace kerf::inline storage::inline stores

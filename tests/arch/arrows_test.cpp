@@ -79,9 +79,7 @@ TEST(Arrows, EveryFolderHasARowOfItsOwn) {
   EXPECT_THAT(gone, ::testing::IsEmpty()) << "these rows speak of no folder with sources";
 }
 
-TEST(Arrows, EveryArrowIsUsed) {
-  EXPECT_THAT(idleArrows(arrows(architecture()), allIncludes()), ::testing::IsEmpty());
-}
+TEST(Arrows, EveryArrowIsUsed) { EXPECT_THAT(idleArrows(arrows(architecture()), allIncludes()), ::testing::IsEmpty()); }
 
 TEST(Arrows, AStrayIncludeIsSeen) {
   const auto table = arrows(architecture());
@@ -99,7 +97,8 @@ TEST(Arrows, AStrayIncludeIsSeen) {
 TEST(Arrows, AnIdleArrowIsSeen) {
   const Table table = {{"engine/ir", {"engine/tensor", "engine/support"}}, {"engine/lower", {"engine/*"}}};
   auto includes = includesOf("#include \"engine/tensor/tensor.h\"\n", "engine/ir/graph.cpp");
-  EXPECT_THAT(idleArrows(table, includes), ::testing::ElementsAre("engine/ir -> engine/support", "engine/lower -> engine/*"));
+  EXPECT_THAT(idleArrows(table, includes),
+              ::testing::ElementsAre("engine/ir -> engine/support", "engine/lower -> engine/*"));
 }
 
 /// A window that outlives every graph links nothing that could run or read one; the log and where recordings are is all

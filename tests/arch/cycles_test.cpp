@@ -71,10 +71,11 @@ TEST(Cycles, APlantedCycleOfIncludesIsSeen) {
   add("#include \"engine/capture/common/json.h\"\n", "engine/capture/text/capture.cpp");
   EXPECT_THAT(cyclesIn(edgesOf(includes)), ::testing::IsEmpty());
   add("#include \"engine/capture/repro/writer.h\"\n", "engine/capture/common/json.cpp");
-  EXPECT_THAT(cyclesIn(edgesOf(includes)),
-              ::testing::UnorderedElementsAre("engine/capture/common/json.cpp includes engine/capture/repro/writer.h",
-                                              "engine/capture/text/capture.cpp includes engine/capture/common/json.h",
-                                              "engine/capture/repro/reader.cpp includes engine/capture/text/capture.h"));
+  EXPECT_THAT(
+      cyclesIn(edgesOf(includes)),
+      ::testing::UnorderedElementsAre("engine/capture/common/json.cpp includes engine/capture/repro/writer.h",
+                                      "engine/capture/text/capture.cpp includes engine/capture/common/json.h",
+                                      "engine/capture/repro/reader.cpp includes engine/capture/text/capture.h"));
 }
 
 TEST(Cycles, APlantedCycleOfTheTreeIsSeen) {
@@ -86,12 +87,13 @@ TEST(Cycles, APlantedCycleOfTheTreeIsSeen) {
 }
 
 TEST(Cycles, APlantedCycleOfTheTableIsSeen) {
-  Table table = {{"engine/ops/core", {"engine/support"}}, {"engine/ops/nn", {"engine/ops/core"}}, {"engine/support", {}}};
+  Table table = {
+      {"engine/ops/core", {"engine/support"}}, {"engine/ops/nn", {"engine/ops/core"}}, {"engine/support", {}}};
   EXPECT_THAT(cyclesIn(edgesOf(table)), ::testing::IsEmpty());
   table["engine/support"] = {"engine/ops/*"};
-  EXPECT_THAT(cyclesIn(edgesOf(table)), ::testing::UnorderedElementsAre(
-                                            "engine/ops/core -> engine/support", "engine/ops/nn -> engine/ops/core",
-                                            "engine/support -> engine/ops/*", "engine/support -> engine/ops/*"));
+  EXPECT_THAT(cyclesIn(edgesOf(table)),
+              ::testing::UnorderedElementsAre("engine/ops/core -> engine/support", "engine/ops/nn -> engine/ops/core",
+                                              "engine/support -> engine/ops/*", "engine/support -> engine/ops/*"));
 }
 
 }  // namespace

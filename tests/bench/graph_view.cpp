@@ -40,7 +40,8 @@ struct Times {
   double groups = 0, first = 0, expand = 0, flat = 0, frame = 0;
 };
 
-constexpr double largest = 4000;  ///< nodes; above this many, only frames have a limit, and the flat layout is for frames
+constexpr double largest =
+    4000;  ///< nodes; above this many, only frames have a limit, and the flat layout is for frames
 
 Times limitsOf(std::size_t nodes) {
   if (nodes <= 500) return {300, 300, 150, 300, 17};
@@ -224,10 +225,11 @@ class Workflow {
     });
     const double close = closing();
     const auto worst = [](const std::vector<double>& times) { return times.empty() ? 0 : std::ranges::max(times); };
-    fmt::print("{:24.24} gaps: open {:.0f}, walk {:.0f}, open all {:.0f}, close all {:.0f}, outline {:.0f}, theme {:.0f}, "
-               "scrub {:.0f}; step {:.0f}, again {:.0f}; closing {:.0f}; memory {:.0f} MB\n",
-               m_name.toStdString(), opened, walked, expanded, folded, hulls, themes, scrubbed, worst(first), worst(again),
-               close, residentMegabytes());
+    fmt::print(
+        "{:24.24} gaps: open {:.0f}, walk {:.0f}, open all {:.0f}, close all {:.0f}, outline {:.0f}, theme {:.0f}, "
+        "scrub {:.0f}; step {:.0f}, again {:.0f}; closing {:.0f}; memory {:.0f} MB\n",
+        m_name.toStdString(), opened, walked, expanded, folded, hulls, themes, scrubbed, worst(first), worst(again),
+        close, residentMegabytes());
     return std::max({opened, walked, expanded, folded, hulls, scrubbed}) <= mostGap && worst(again) <= mostGap &&
            close <= mostClosing;
   }
@@ -290,7 +292,8 @@ class Workflow {
 
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
-  fmt::print("{:24}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}   in ms\n", "graph", "nodes", "groups", "first", "expand", "flat", "frame");
+  fmt::print("{:24}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}   in ms\n", "graph", "nodes", "groups", "first", "expand", "flat",
+             "frame");
   bool good = reportWindow();
   good &= report(test::makeChain(500));
   kerf::workbench::RemoteWorkbench bench(kerf::workbench::workerProgram(), "");

@@ -27,9 +27,9 @@ struct Row {
   std::size_t plainCalls = 0;
   double seconds = 0;
   bool oneMinimal = false;
-  std::vector<std::string> listed;     ///< in order, known answers not among them
-  std::string graph;                   ///< where it ended
-  std::string error;                   ///< of the minifier
+  std::vector<std::string> listed;  ///< in order, known answers not among them
+  std::string graph;                ///< where it ended
+  std::string error;                ///< of the minifier
 
   bool isMinimal() const { return error.empty() && oneMinimal && calls <= fewestCalls; }
   bool hasFewestNodes() const { return error.empty() && nodes <= fewestNodes; }

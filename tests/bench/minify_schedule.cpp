@@ -160,7 +160,8 @@ int main(int count, char** arguments) {
     auto start = graphOf(gate);
     if (!start) continue;
     NeedleOracle oracle(gate.rule, plant(gate, *start));
-    row(fmt::format("{} {} {}", gate.graph, ruleNames[std::size_t(gate.rule)], gate.needles), *start, oracle, cost, sums);
+    row(fmt::format("{} {} {}", gate.graph, ruleNames[std::size_t(gate.rule)], gate.needles), *start, oracle, cost,
+        sums);
   }
   fmt::print("{} cases: 1 worker {:.0f} s, 14 workers {:.0f} s; ddmin {:.0f} s and {:.0f} s\n", sums.cases, sums.one,
              sums.many, sums.ddminOne, sums.ddminMany);

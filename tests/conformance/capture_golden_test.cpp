@@ -109,7 +109,8 @@ TEST(VarietyRepros, ImportAndKeepTheirContent) {
     const TemporaryFolder folder;
     const auto file = exportRepro(*capture, 0, folder.path() / "out");
     ASSERT_TRUE(file) << file.error().text();
-    EXPECT_EQ(testing::readFile(*file), withoutFolders(withPythonReprs(withCommandRun(withLocalStore(testing::readFile(path))))));
+    EXPECT_EQ(testing::readFile(*file),
+              withoutFolders(withPythonReprs(withCommandRun(withLocalStore(testing::readFile(path))))));
     const auto again = importCapture(*file);
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->graphs[0].contentHash(), capture->graphs[0].contentHash());
@@ -119,8 +120,7 @@ TEST(VarietyRepros, ImportAndKeepTheirContent) {
 TEST(GoldenRepros, ImportIsFast) {
   const fs::path path = recordingsFolder() / "golden" / "timm_test_efficientnet" / "repro" / "train_forward.py";
   double best = 1e9;
-  for (int i = 0; i < 5; ++i)
-    best = std::min(best, testing::cpuSecondsOf([&] { EXPECT_TRUE(importCapture(path)); }));
+  for (int i = 0; i < 5; ++i) best = std::min(best, testing::cpuSecondsOf([&] { EXPECT_TRUE(importCapture(path)); }));
   RecordProperty("milliseconds", std::to_string(best * 1e3));
   EXPECT_LT(best, 0.1 * testing::slowdown);
 }

@@ -66,7 +66,8 @@ class CudaHostSteps : public ::testing::Test {
     if (counted.onHost.empty()) return;
     std::string text;
     for (const auto& [op, n] : counted.onHost) text += fmt::format(" {} x {}", op, n), m_all[op] += n;
-    fmt::print("{} {}: {} steps, on the host{}\n", fs::relative(file, recordingsFolder()).string(), stage, counted.steps, text);
+    fmt::print("{} {}: {} steps, on the host{}\n", fs::relative(file, recordingsFolder()).string(), stage,
+               counted.steps, text);
   }
   void addTrace(const fs::path& file) {
     auto capture = importCapture(file);
@@ -105,8 +106,8 @@ TEST_F(CudaHostSteps, OfTheRecordedGraphs) {
   }
   EXPECT_GT(m_graphs, 40);
   // Graphs of graphs and complex numbers; seeds are the host's by their definition.
-  const std::set<std::string> known{"torch.ops.aten._fft_r2c.default",     "torch.ops.aten.abs.default",
-                                    "torch.ops.higher_order.cond",         "torch.ops.higher_order.flex_attention",
+  const std::set<std::string> known{"torch.ops.aten._fft_r2c.default", "torch.ops.aten.abs.default",
+                                    "torch.ops.higher_order.cond", "torch.ops.higher_order.flex_attention",
                                     "torch.ops.prims.inductor_seeds.default"};
   for (const auto& [op, n] : m_all)
     EXPECT_TRUE(known.contains(op) || !op.starts_with("torch.")) << op << " " << n << " times";

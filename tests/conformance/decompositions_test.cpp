@@ -129,8 +129,7 @@ TEST_P(Decompositions, GiveWhatTheOpsGive) {
   for (std::string line; std::getline(lines, line);) {
     const RecordedCall call = readRecordedCall(line, tensors).value();
     const OpInfo* op = findOp(call.op);
-    if (!op || has(op->traits, OpTrait::Inplace | OpTrait::Random | OpTrait::DataDependent) ||
-        call.mutates) continue;
+    if (!op || has(op->traits, OpTrait::Inplace | OpTrait::Random | OpTrait::DataDependent) || call.mutates) continue;
     const Comparison comparison = compare(GetParam(), *op, call);
     EXPECT_EQ(comparison.failure, "") << call.op << " (call " << call.id << ")";
     if (!comparison.replaced) continue;
@@ -145,7 +144,7 @@ TEST_P(Decompositions, GiveWhatTheOpsGive) {
   EXPECT_GE(replaced.size(), GetParam() == DecompositionTable::None ? 10u : 100u);
 }
 
-constexpr const char* models[] = {"mlp",      "convbn",        "attention", "dlrm",
+constexpr const char* models[] = {"mlp",       "convbn",        "attention", "dlrm",
                                   "bert_mini", "convnext_mini", "gpt2_mini", "timm_test_efficientnet"};
 
 /// Calls by target.
@@ -229,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(Models, GoldenDecompositions, ::testing::ValuesIn(model
 
 INSTANTIATE_TEST_SUITE_P(Tables, Decompositions,
                          ::testing::Values(DecompositionTable::None, DecompositionTable::Core,
-                                         DecompositionTable::Inductor),
+                                           DecompositionTable::Inductor),
                          [](const auto& info) { return std::string(decompositionTableName(info.param)); });
 
 }  // namespace

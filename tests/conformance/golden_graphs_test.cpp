@@ -113,8 +113,8 @@ TEST_P(GoldenGraphs, EqualTheRecording) {
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenGraphs,
                          ::testing::Combine(::testing::Values("mlp", "convbn", "attention", "dlrm", "bert_mini",
-                                                          "convnext_mini", "gpt2_mini", "timm_test_efficientnet"),
-                                          ::testing::Values("infer_forward", "train_forward", "train_backward")),
+                                                              "convnext_mini", "gpt2_mini", "timm_test_efficientnet"),
+                                            ::testing::Values("infer_forward", "train_forward", "train_backward")),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace

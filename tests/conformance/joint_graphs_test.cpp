@@ -87,7 +87,8 @@ Result<Wide> widened(const Trained& trained, const GraphModule& module, std::siz
   KERF_TRY(ValueList values, trained.graph.loadInputs(true, nullptr));
   const auto placeholders = module.graph.placeholders();
   const std::size_t first = values.size();
-  for (std::size_t k = 0; k < tangents; ++k) values.push_back(tangent(sizesOf(module.graph, placeholders[first + k]), k));
+  for (std::size_t k = 0; k < tangents; ++k)
+    values.push_back(tangent(sizesOf(module.graph, placeholders[first + k]), k));
   KERF_TRY(CastGraph cast, castGraph(module, values, DType::Float64));
   return Wide{std::move(cast.module), std::move(cast.inputs)};
 }

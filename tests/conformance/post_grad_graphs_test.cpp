@@ -153,8 +153,7 @@ const Recorded recorded[] = {
     {"vit_b_16", {"", ""}, 24},
 };
 
-INSTANTIATE_TEST_SUITE_P(Corpus, RecordedPasses,
-                         ::testing::ValuesIn(recorded),
+INSTANTIATE_TEST_SUITE_P(Corpus, RecordedPasses, ::testing::ValuesIn(recorded),
                          [](const auto& info) { return std::string(info.param.model); });
 
 }  // namespace

@@ -107,8 +107,8 @@ TEST_P(RecordedRoundTrip, KeepsTheContentHash) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RecordedRoundTrip,
                          ::testing::Values(Kind{"scripts", isScript, false, 40}, Kind{"texts", isText, false, 60},
-                                         Kind{"programs", isProgram, false, 15}, Kind{"logs", isLog, false, 60},
-                                         Kind{"debug_folders", isDebugFolder, true, 20}),
+                                           Kind{"programs", isProgram, false, 15}, Kind{"logs", isLog, false, 60},
+                                           Kind{"debug_folders", isDebugFolder, true, 20}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -77,7 +77,8 @@ bool isComplexCall(const RecordedCall& call) {
 TEST(SerialLoops, GiveWhatWasRecorded) {
   const auto file = recordedCallsFile(recordingsFolder() / "opinfo");
   ASSERT_TRUE(file) << "no recorded calls in the recordings";
-  const SafetensorsFile tensors = readSafetensors(std::filesystem::path(*file).replace_extension(".safetensors")).value();
+  const SafetensorsFile tensors =
+      readSafetensors(std::filesystem::path(*file).replace_extension(".safetensors")).value();
   std::map<std::string, int> generated;
   int calls = 0;
   std::ifstream lines(*file);

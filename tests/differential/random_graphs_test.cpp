@@ -190,8 +190,8 @@ TEST_P(RandomGraphs, GeneratedCodeEqualsTheInterpreter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, RandomGraphs,
-                         ::testing::Values(DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64,
-                                         DType::Bool),
+                         ::testing::Values(DType::Float32, DType::Float64, DType::BFloat16, DType::Float16,
+                                           DType::Int64, DType::Bool),
                          [](const auto& info) { return std::string(dtypeInfo(info.param).shortCode); });
 
 }  // namespace

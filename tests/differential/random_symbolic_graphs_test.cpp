@@ -115,7 +115,7 @@ class RandomGraph {
     keep(call("mul.Tensor", {centred, m_fixture.item(stats, 0)}), x.sizes);
   }
 
-  static constexpr void (RandomGraph::*growers[])() = {
+  static constexpr void (RandomGraph::* growers[])() = {
       &RandomGraph::addUnary,  &RandomGraph::addBinary, &RandomGraph::addBinary, &RandomGraph::addReduction,
       &RandomGraph::addTurned, &RandomGraph::addSlice,  &RandomGraph::addFlat,   &RandomGraph::addStatistics};
 

@@ -160,7 +160,8 @@ TEST(Pt2Errors, TenMillionTensorValuesCostNeitherTimeNorMemory) {
   values += "}";
   const std::string file = archive(membersWith(program(values)));
   const long before = peakKilobytes();
-  const double seconds = testing::cpuSecondsOf([&] { expectRefused(imported(file), "more than 2000000 values", "values"); });
+  const double seconds =
+      testing::cpuSecondsOf([&] { expectRefused(imported(file), "more than 2000000 values", "values"); });
   EXPECT_LT(seconds, 20 * testing::slowdown);
   if (!addressSanitizer) {  // which keeps what was freed
     EXPECT_LT(peakKilobytes() - before, 100 * 1024);

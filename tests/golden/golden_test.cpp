@@ -74,7 +74,8 @@ std::vector<std::string> subcommandsOf(const std::string& command) {
   for (std::string line; std::getline(lines, line);) {
     if (line == "Subcommands:") listed = true;
     if (line.empty()) listed = false;
-    if (listed && line.size() > 2 && line[0] == ' ' && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    if (listed && line.size() > 2 && line[0] == ' ' && line[2] != ' ')
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
   }
   return names;
 }
@@ -85,7 +86,8 @@ TEST(GoldenFiles, EverySubcommandHasItsHelp) {
   EXPECT_TRUE(std::ranges::find(commands, "show") != commands.end());
   for (const std::string& name : commands) {
     EXPECT_TRUE(fs::exists(goldenFolder() / "help" / (name + ".txt")))
-        << "write '>>> kerf " << name << " --help' into tests/golden/help/" << name << ".txt, then packaging/update_goldens.sh";
+        << "write '>>> kerf " << name << " --help' into tests/golden/help/" << name
+        << ".txt, then packaging/update_goldens.sh";
   }
 }
 

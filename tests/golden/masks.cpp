@@ -36,7 +36,9 @@ bool isProgress(const std::string& line) {
 
 }  // namespace
 
-bool isMask(std::string_view name) { return !name.empty() && std::ranges::find(masks(), name, &Mask::name) != masks().end(); }
+bool isMask(std::string_view name) {
+  return !name.empty() && std::ranges::find(masks(), name, &Mask::name) != masks().end();
+}
 
 std::string masked(const std::string& text, std::span<const std::string> named) {
   std::string result;

@@ -71,7 +71,7 @@ void step() {
 /// Whether the disk is full for these bytes.
 bool isRefused(int file) {
   if (state.mode != Mode::Full) return false;
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return false;
   return ++*state.count >= state.limit;
 }

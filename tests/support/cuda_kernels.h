@@ -30,7 +30,8 @@ inline Affine at(std::initializer_list<std::int64_t> factors) {
 /// Small whole numbers: their float sums are exact in any order.
 inline std::vector<float> wholeNumbers(std::size_t count, int seed = 1) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = float(int((i * 2654435761u + unsigned(seed) * 40503u) >> 7) % 17 - 8);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = float(int((i * 2654435761u + unsigned(seed) * 40503u) >> 7) % 17 - 8);
   return values;
 }
 inline std::uint16_t bf16(float value) {

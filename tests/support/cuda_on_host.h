@@ -90,14 +90,23 @@ inline std::string cudaOnHostCall(const CudaKernel& kernel, const LoopKernel& lo
 
 inline std::string cudaOnHostEntry(int threads, const std::string& call, int cluster) {
   return fmt::format(R"cpp(
-static void* const* kerfBuffers;
-static void *kerfCounters, *kerfParts;
-extern "C" __attribute__((visibility("default")))
-const char* kerf_host(void* const* buffers, void* counters, void* parts, int blocks, bool backwards) {{
-  kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
-  return kerfLaunch({{(unsigned int)blocks, {}, {}, 0, backwards, [] {{ {} }}}});
-}}
-)cpp",
+                       static void* const* kerfBuffers;
+                       static void *kerfCounters, *kerfParts;
+                       extern "C" __attribute__((visibility("default"))) const char* kerf_host(void* const* buffers,
+                                                                                               void* counters,
+                                                                                               void* parts, int blocks,
+                                                                                               bool backwards) {
+                         {
+                           kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
+                           return kerfLaunch({{(unsigned int)blocks, {}, {}, 0, backwards, [] {
+                                                 {
+                                                   {
+                                                   }
+                                                 }
+                                               }}});
+                         }
+                       }
+                     )cpp",
                      threads, cluster, call);
 }
 

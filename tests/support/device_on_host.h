@@ -38,8 +38,7 @@ class HostKernels {
       static void** kerfArguments;
       template <class... P>
       static void kerfCall(void (*kernel)(P...)) {
-        [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }
-        (std::index_sequence_for<P...>{});
+        [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }(std::index_sequence_for<P...>{});
       }
       template <class... P>
       static void kerfAddWords(void (*)(P...), std::vector<void*>& words, void** arguments) {
@@ -48,12 +47,12 @@ class HostKernels {
         };
         (add(*arguments++, sizeof(P)), ...);
       }
-      #define KERF_ENTRY(kernel) \
-        extern "C" __attribute__((visibility("default"))) const char* host_##kernel( \
-            KerfLaunch launch, void** arguments, std::vector<void*>* words) { \
-          if (words != nullptr) return kerfAddWords(kernel, *words, arguments), nullptr; \
-          kerfArguments = arguments, launch.body = [] { kerfCall(kernel); }; \
-          return kerfLaunch(launch); \
+#define KERF_ENTRY(kernel)                                                                    \
+        extern "C" __attribute__((visibility("default")))                                           \
+        const char* host_##kernel(KerfLaunch launch, void** arguments, std::vector<void*>* words) { \
+          if (words != nullptr) return kerfAddWords(kernel, *words, arguments), nullptr;            \
+          kerfArguments = arguments, launch.body = [] { kerfCall(kernel); };                        \
+          return kerfLaunch(launch);                                                                \
         }
     )cpp";
     static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\()");

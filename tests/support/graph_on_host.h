@@ -87,8 +87,7 @@ inline void expectGraphLikeInterpreter(const std::string& types, const std::vect
   const ValueList expected = partsOf(*wanted);
   ASSERT_EQ(expected.size(), given->size());
   for (std::size_t i = 0; i < expected.size(); ++i)
-    ASSERT_NO_FATAL_FAILURE(
-        expectSameValues(expected[i].tensor(), (*given)[i].tensor(), fmt::format("output {}", i)));
+    ASSERT_NO_FATAL_FAILURE(expectSameValues(expected[i].tensor(), (*given)[i].tensor(), fmt::format("output {}", i)));
 }
 
 }  // namespace kerf::testing_support

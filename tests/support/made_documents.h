@@ -23,7 +23,7 @@ inline workbench::GraphDoc makeDocument(const std::vector<MadeCall>& calls) {
     node.name = call.name;
     node.op = call.op;
     node.target = call.op.empty() ? call.name : "torch.ops.aten." + call.op + ".default";
-    node.kind = call.op.empty()        ? workbench::NodeKind::Input
+    node.kind = call.op.empty()       ? workbench::NodeKind::Input
                 : call.op == "output" ? workbench::NodeKind::Output
                                       : workbench::NodeKind::Pointwise;
     node.value = "f32[2, 2]";

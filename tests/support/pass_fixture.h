@@ -37,9 +37,7 @@ class PassGraph {
     ArgumentList list(sizes.begin(), sizes.end());
     return call("aten.full.default", {Argument::list(std::move(list)), std::move(value)}, {{"dtype", dtype}});
   }
-  NodeId item(NodeId list, std::int64_t index) {
-    return module.graph.callFunction("operator.getitem", {list, index});
-  }
+  NodeId item(NodeId list, std::int64_t index) { return module.graph.callFunction("operator.getitem", {list, index}); }
   /// `device`: where everything is, as far as the metas say.
   void finish(ArgumentList outputs, const char* device = nullptr) {
     module.graph.output(Argument::tuple(std::move(outputs)));

@@ -40,7 +40,7 @@ TEST_F(WindowAccess, EveryWidgetThatTakesTheFocusHasAName) {
   openSample();
   int asked = 0;
   for (const auto* widget : m_window->findChildren<QWidget*>()) {
-    const bool label = qobject_cast<const QLabel*>(widget) != nullptr;  // these speak their text
+    const bool label = qobject_cast<const QLabel*>(widget) != nullptr;                // these speak their text
     const bool spare = qobject_cast<const QTabBar*>(widget) && !widget->isVisible();  // docks keep some for later
     if (widget->focusPolicy() == Qt::NoFocus || widget->objectName().startsWith("qt_") || label || spare) continue;
     auto* spoken = QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));

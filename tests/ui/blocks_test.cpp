@@ -15,9 +15,7 @@ namespace {
 
 using ::testing::Contains;
 
-GraphDocPtr joint(int layers) {
-  return std::make_shared<GraphDoc>(testing::makeDocument(testing::jointModel(layers)));
-}
+GraphDocPtr joint(int layers) { return std::make_shared<GraphDoc>(testing::makeDocument(testing::jointModel(layers))); }
 
 SceneOptions inView() { return {.view = QSizeF(1200, 700)}; }
 
@@ -33,7 +31,8 @@ TEST(Blocks, AreOpenAsFarAsTheyFitIntoTheView) {
     const bool tooMany = layers > 60;  // as single blocks; what is left fits then
     EXPECT_LE(scene->bounds.width() * readableFolded, 1200);
     EXPECT_EQ(scene->cards.size() < 12, tooMany);
-    EXPECT_EQ(scene->bounds.height() * readableFolded <= 700, tooMany) << "else a strip, which the view begins at the end of";
+    EXPECT_EQ(scene->bounds.height() * readableFolded <= 700, tooMany)
+        << "else a strip, which the view begins at the end of";
   }
   EXPECT_FALSE(layOutGraph(joint(8), inView(), {})->groups) << "small graphs are shown as they are";
 }

@@ -166,7 +166,8 @@ TEST(CapturePanels, AskForSymbolicSizes) {
     const auto guards = window.session().guards();
     return guards && guards->symbols.size() == 1 && guards->symbols[0].given == 8;
   }));
-  EXPECT_TRUE(window.inspectorPanel().toPlainText().contains("SYMBOLS")) << window.inspectorPanel().toPlainText().toStdString();
+  EXPECT_TRUE(window.inspectorPanel().toPlainText().contains("SYMBOLS"))
+      << window.inspectorPanel().toPlainText().toStdString();
 }
 
 }  // namespace

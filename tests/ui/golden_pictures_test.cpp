@@ -44,7 +44,8 @@ QImage screenshot(const QString& file, const QStringList& arguments) {
   environment.insert("KERF_CODE_FONT", "DejaVu Sans Mono");
   environment.insert("QT_SCALE_FACTOR", "1");
   studio.setProcessEnvironment(environment);
-  studio.start(KERF_BINARY_DIR "/bin/kerf-studio", QStringList{"--screenshot", file} + arguments + QStringList{test::samplePath()});
+  studio.start(KERF_BINARY_DIR "/bin/kerf-studio",
+               QStringList{"--screenshot", file} + arguments + QStringList{test::samplePath()});
   EXPECT_TRUE(studio.waitForFinished(test::patienceMs));
   EXPECT_EQ(studio.exitCode(), 0) << studio.readAllStandardError().toStdString();
   return QImage(file);
@@ -81,7 +82,8 @@ TEST_P(GoldenPicture, IsWhatWasLookedAt) {
   const auto& [index, theme, size] = GetParam();
   const auto& shown = shownPictures()[std::size_t(index)];
   const QTemporaryDir folder;
-  const auto made = screenshot(folder.path() + "/window.png", shown.arguments + QStringList{"--theme", theme, "--size", size});
+  const auto made =
+      screenshot(folder.path() + "/window.png", shown.arguments + QStringList{"--theme", theme, "--size", size});
   ASSERT_FALSE(made.isNull());
   const auto now = reduced(made);
   const auto kept = QString(KERF_SOURCE_DIR "/tests/data/pictures/%1_%2_%3.png").arg(shown.name, theme, size);
@@ -92,7 +94,8 @@ TEST_P(GoldenPicture, IsWhatWasLookedAt) {
   const auto before = QImage(kept).convertToFormat(QImage::Format_RGB32);
   ASSERT_EQ(before.size(), now.size()) << qPrintable(kept);
   const auto found = apart(before, now);
-  EXPECT_LE(found.most, mostApart) << "near " << found.where.x() << ", " << found.where.y() << " of " << qPrintable(kept);
+  EXPECT_LE(found.most, mostApart) << "near " << found.where.x() << ", " << found.where.y() << " of "
+                                   << qPrintable(kept);
   EXPECT_LE(found.average, mostOnAverage) << qPrintable(kept);
 }
 

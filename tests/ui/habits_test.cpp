@@ -132,9 +132,10 @@ TEST_F(WindowHabits, AnotherWindowHasItsOwnPlace) {
 }
 
 TEST_F(WindowHabits, PastedTextIsOpened) {
-  QApplication::clipboard()->setText("graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
-                                     "    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default]"
-                                     "(args = (%x,), kwargs = {})\n    return (relu,)\n");
+  QApplication::clipboard()->setText(
+      "graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
+      "    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default]"
+      "(args = (%x,), kwargs = {})\n    return (relu,)\n");
   m_window->pane().setFocus();
   m_window->actions()["paste"]->trigger();
   settle();
@@ -189,7 +190,9 @@ TEST_F(WindowHabits, AGrowingLogIsFollowedAndTheSelectionStays) {
       log = file.readAll();
     }
   ASSERT_FALSE(log.isEmpty());
-  const auto graphs = [&](const QByteArray& text) { return text.count("\n{\"aot_joint_graph\"") + text.count("_graph\": {"); };
+  const auto graphs = [&](const QByteArray& text) {
+    return text.count("\n{\"aot_joint_graph\"") + text.count("_graph\": {");
+  };
   qsizetype half = log.size() / 2;
   half = log.indexOf("\nV", half) + 1;
   ASSERT_GT(half, 0);

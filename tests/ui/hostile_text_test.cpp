@@ -9,18 +9,31 @@ namespace kerf::ui {
 namespace {
 
 TEST(ShownText, SpellsOutWhatTurnsTheDirectionOrHides) {
-  EXPECT_EQ(text("a\xe2\x80\xae" "b\xe2\x81\xa6").toStdString(), "a\\u202eb\\u2066");
+  EXPECT_EQ(text("a\xe2\x80\xae"
+                 "b\xe2\x81\xa6")
+                .toStdString(),
+            "a\\u202eb\\u2066");
   EXPECT_EQ(text("\x1b[31m").toStdString(), "\\x1b[31m");
-  EXPECT_EQ(text("a\xf3\xa0\x81\xa1" "b").toStdString(), "a\\U000e0061b") << "a tag letter, which nothing draws";
+  EXPECT_EQ(text("a\xf3\xa0\x81\xa1"
+                 "b")
+                .toStdString(),
+            "a\\U000e0061b")
+      << "a tag letter, which nothing draws";
   EXPECT_EQ(text("\xf0\x9f\x98\x80").toStdString(), "\xf0\x9f\x98\x80");
-  EXPECT_EQ(text("a\xff" "b").toStdString(), "a\\xffb") << "no UTF-8";
+  EXPECT_EQ(text("a\xff"
+                 "b")
+                .toStdString(),
+            "a\\xffb")
+      << "no UTF-8";
   EXPECT_EQ(text("one\r\ntwo\rthree").toStdString(), "one\ntwo\\x0dthree");
   EXPECT_EQ(text("größer\n\t図").toStdString(), "größer\n\t図");
 }
 
 TEST_F(Window, AFileWhoseNameTurnsTheDirectionIsOpenedOnceAndReloaded) {
   const QTemporaryDir folder;
-  const auto path = QFileInfo(folder.path()).canonicalFilePath() + QString::fromUtf8("/a\xe2\x80\xae" "b.py");
+  const auto path = QFileInfo(folder.path()).canonicalFilePath() + QString::fromUtf8(
+                                                                       "/a\xe2\x80\xae"
+                                                                       "b.py");
   ASSERT_TRUE(QFile::copy(test::samplePath(), path));
   open(path);
   ASSERT_EQ(session().captures().size(), 1u);

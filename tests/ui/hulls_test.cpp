@@ -33,7 +33,8 @@ class HullOf : public ::testing::TestWithParam<bool> {
 
 TEST_P(HullOf, TwoOfThreeNodesIsAroundTheirCardsAlone) {
   auto scene = std::make_shared<Scene>(buildScene(
-      test::makeGraph({{"x", "x", {}, NodeKind::Input}, {"a", "relu", {0}}, {"b", "tanh", {1}}, {"c", "mm", {2}}}), {}));
+      test::makeGraph({{"x", "x", {}, NodeKind::Input}, {"a", "relu", {0}}, {"b", "tanh", {1}}, {"c", "mm", {2}}}),
+      {}));
   ASSERT_TRUE(layOutLayered(*scene, {}));
   GraphWidget view;
   view.resize(700, 900);
@@ -93,7 +94,8 @@ TEST_F(WindowHulls, ShowRecordedGroupsOnTheGraphThatTheyName) {
     session().go({capture->id, graph, Location::Stage::Captured, -1, {}});
     ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().location().graph == graph; }));
     for (const auto& hull : hulls())
-      recorded += std::ranges::any_of(*rows, [&](const FusionRow& row) { return row.kernel == hull.title.toStdString(); });
+      recorded +=
+          std::ranges::any_of(*rows, [&](const FusionRow& row) { return row.kernel == hull.title.toStdString(); });
   }
   EXPECT_GT(recorded, 0) << "some graph shows the groups that PyTorch recorded of it";
 }

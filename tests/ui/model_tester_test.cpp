@@ -52,11 +52,13 @@ class WindowModels : public Window {
     for (auto* model : m_window->findChildren<QAbstractItemModel*>())
       if (!m_watched.contains(model)) {
         m_watched.insert(model);
-        m_testers.push_back(std::make_unique<QAbstractItemModelTester>(
-            model, QAbstractItemModelTester::FailureReportingMode::Warning));
+        m_testers.push_back(
+            std::make_unique<QAbstractItemModelTester>(model, QAbstractItemModelTester::FailureReportingMode::Warning));
       }
   }
-  void settle() { ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); })); }
+  void settle() {
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  }
   /// By every column, up and down, and with a few filters.
   void sortAndFilter() {
     for (auto* table : m_window->findChildren<DataTable*>())

@@ -119,7 +119,8 @@ TEST_F(WindowPicture, TheDialogSaysTheSizeAndSaves) {
   save->click();
   ASSERT_TRUE(test::waitFor([&] { return !dialog.isVisible(); }));
   const auto& view = m_window->pane().view();
-  EXPECT_EQ(QImage(path).size(), (wholePart(*view.scene()).size() * 0.5 + QSizeF(0.999, 0.999)).toSize().boundedTo(QImage(path).size()));
+  EXPECT_EQ(QImage(path).size(),
+            (wholePart(*view.scene()).size() * 0.5 + QSizeF(0.999, 0.999)).toSize().boundedTo(QImage(path).size()));
   EXPECT_GT(QImage(path).height(), 200);
   form->setCurrentIndex(2);
   EXPECT_TRUE(dialog.findChild<QLineEdit*>("exportPath")->text().endsWith("forward.pdf"));

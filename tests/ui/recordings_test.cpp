@@ -56,7 +56,8 @@ std::vector<Place> allPlaces() {
       folders[around] += entry.file_size();
   }
   for (const auto& [path, bytes] : folders) places.push_back({path, bytes});
-  std::ranges::sort(places, [](const Place& a, const Place& b) { return std::tie(b.bytes, a.path) < std::tie(a.bytes, b.path); });
+  std::ranges::sort(
+      places, [](const Place& a, const Place& b) { return std::tie(b.bytes, a.path) < std::tie(a.bytes, b.path); });
   return places;
 }
 
@@ -79,11 +80,13 @@ std::string broken(std::string text, const std::string& other, std::mt19937& ran
   const auto at = [&](const std::string& of) { return std::size_t(random() % std::max<std::size_t>(1, of.size())); };
   const auto lineAt = [&] { return std::min(text.find('\n', at(text)), text.size() - 1) + 1; };
   switch (random() % 5) {
-    case 0: return text.substr(0, at(text));
+    case 0:
+      return text.substr(0, at(text));
     case 1:
       for (int i = 0; i < 6; ++i) text[at(text)] ^= char(1u << random() % 8);
       return text;
-    case 2: return text.substr(0, at(text)) + other.substr(at(other));
+    case 2:
+      return text.substr(0, at(text)) + other.substr(at(other));
     case 3: {
       auto [from, to] = std::minmax({lineAt(), lineAt()});
       return text.erase(from, std::min<std::size_t>(to - from, 400));

@@ -98,7 +98,8 @@ TEST_F(RudeFiles, FiftyMegabytesPasted) {
   settle();
   QApplication::clipboard()->clear();
   EXPECT_TRUE(session().graph() || m_window->banner().isVisible()) << "neither shown nor refused";
-  std::printf("longest gap of the event loop, 50 MB pasted: %.0f ms, %s\n", m_heart.longest() * 1e3, m_heart.culprit().c_str());
+  std::printf("longest gap of the event loop, 50 MB pasted: %.0f ms, %s\n", m_heart.longest() * 1e3,
+              m_heart.culprit().c_str());
 }
 
 TEST_F(RudeFiles, TwoWindowsOnOneCapture) {

@@ -64,8 +64,9 @@ class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsig
         [this] { QTest::mouseClick(&view(), Qt::LeftButton, {}, somewhere()); },
         [this] { QTest::mouseDClick(&view(), Qt::LeftButton, {}, somewhere()); },
         [this] {
-          static constexpr Qt::Key keys[] = {Qt::Key_Up, Qt::Key_Down, Qt::Key_Left, Qt::Key_Right, Qt::Key_Return,
-                                             Qt::Key_Backspace, Qt::Key_Home, Qt::Key_End, Qt::Key_J, Qt::Key_Escape};
+          static constexpr Qt::Key keys[] = {Qt::Key_Up,     Qt::Key_Down,      Qt::Key_Left, Qt::Key_Right,
+                                             Qt::Key_Return, Qt::Key_Backspace, Qt::Key_Home, Qt::Key_End,
+                                             Qt::Key_J,      Qt::Key_Escape};
           for (int i = 0; i < 5; ++i) QTest::keyClick(&view(), keys[below(std::size(keys))]);
         },
         [this] {
@@ -78,10 +79,12 @@ class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsig
             session().go({capture->id, below(int(capture->graphs.size())), Location::Stage::Captured, -1, {}});
         },
         [this] {
-          const auto actions = {"stage0", "stage1", "stage2", "stage3", "back", "forward", "fit", "zoomIn", "zoomOut",
-                                "zoomReset", "dim", "separateInputs", "hulls", "openBlocks", "closeBlocks", "groupKernels",
-                                "groupModules", "groupNothing", "colorAccuracy", "colorKind", "nextStage", "compareBefore",
-                                "findNext", "cancel", "hideUnchanged"};
+          const auto actions = {
+              "stage0",        "stage1",     "stage2",      "stage3",        "back",         "forward",
+              "fit",           "zoomIn",     "zoomOut",     "zoomReset",     "dim",          "separateInputs",
+              "hulls",         "openBlocks", "closeBlocks", "groupKernels",  "groupModules", "groupNothing",
+              "colorAccuracy", "colorKind",  "nextStage",   "compareBefore", "findNext",     "cancel",
+              "hideUnchanged"};
           m_window->actions()[*(actions.begin() + below(int(actions.size())))]->trigger();
         },
         [this] { m_window->actions()[below(2) > 0 ? "compare" : "bisectNode"]->trigger(); },
@@ -155,11 +158,14 @@ TEST_F(RudeWindow, TheSameFileTwiceIsOneCapture) {
 TEST_F(RudeWindow, GraphsOfNothingOneAndManyParts) {
   const QTemporaryDir folder;
   const auto none = write(folder, "none.txt", "graph():\n    return ()\n");
-  const auto one = write(folder, "one.txt", "graph():\n    %x : [num_users=0] = placeholder[target=x]\n    return None\n");
+  const auto one =
+      write(folder, "one.txt", "graph():\n    %x : [num_users=0] = placeholder[target=x]\n    return None\n");
   QString parts = "graph():\n";
   for (int i = 0; i < 40; ++i)
-    parts += QString("    %x%1 : [num_users=1] = placeholder[target=x%1]\n    %r%1 : [num_users=0] = call_function[target="
-                     "torch.ops.aten.relu.default](args = (%x%1,), kwargs = {})\n").arg(i);
+    parts += QString(
+                 "    %x%1 : [num_users=1] = placeholder[target=x%1]\n    %r%1 : [num_users=0] = call_function[target="
+                 "torch.ops.aten.relu.default](args = (%x%1,), kwargs = {})\n")
+                 .arg(i);
   parts += "    return (r0,)\n";
   const auto many = write(folder, "many.txt", parts);
   for (const auto& path : {none, one, many}) {
@@ -181,8 +187,11 @@ TEST_F(RudeWindow, GraphsOfNothingOneAndManyParts) {
 TEST_F(RudeWindow, NamesOfAnyLength) {
   const QTemporaryDir folder;
   const QString name(5000, 'n');
-  const auto text = QString("graph():\n    %%1 : [num_users=1] = placeholder[target=%1]\n    %relu : [num_users=1] = call_function"
-                            "[target=torch.ops.aten.relu.default](args = (%%1,), kwargs = {})\n    return (relu,)\n").arg(name);
+  const auto text =
+      QString(
+          "graph():\n    %%1 : [num_users=1] = placeholder[target=%1]\n    %relu : [num_users=1] = call_function"
+          "[target=torch.ops.aten.relu.default](args = (%%1,), kwargs = {})\n    return (relu,)\n")
+          .arg(name);
   const auto before = m_window->size();
   open(write(folder, QString(200, 'f') + ".txt", text));
   ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text().left(300));

@@ -143,8 +143,9 @@ QString writeLargeLog(const QTemporaryDir& folder) {
   EXPECT_TRUE(file.open(QIODevice::WriteOnly));
   const QByteArray line = "\t" + QByteArray(2000, 'x') + "\n";
   for (int i = 0; file.pos() < 200'000'000; ++i) {
-    file.write("V1125 10:00:00.000000 1 torch/_dynamo/x.py:1] {\"artifact\": {\"name\": \"a\", \"encoding\": "
-               "\"string\"}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0, \"has_payload\": \"0\"}\n");
+    file.write(
+        "V1125 10:00:00.000000 1 torch/_dynamo/x.py:1] {\"artifact\": {\"name\": \"a\", \"encoding\": "
+        "\"string\"}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0, \"has_payload\": \"0\"}\n");
     for (int k = 0; k < 100; ++k) file.write(line);
   }
   return path;

@@ -143,4 +143,3 @@ TEST_F(ValuesWindow, ThePlotOfErrorsSelectsANode) {
 
 }  // namespace
 }  // namespace kerf::ui
-

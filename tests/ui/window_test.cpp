@@ -275,7 +275,8 @@ TEST_F(Window, OpensAllBlocksOfThirtyThousandCalls) {
   ASSERT_TRUE(session().graph());
   m_heart.restart();
   m_window->actions()["openBlocks"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && m_window->pane().view().scene()->cards.size() > 29'000u; }));
+  ASSERT_TRUE(
+      test::waitFor([&] { return m_window->idle() && m_window->pane().view().scene()->cards.size() > 29'000u; }));
   QTest::qWait(50);
   m_window->actions()["fit"]->trigger();
   QTest::qWait(50);
@@ -283,7 +284,8 @@ TEST_F(Window, OpensAllBlocksOfThirtyThousandCalls) {
   QTest::qWait(50);
   m_window->actions()["zoomReset"]->trigger();
   QTest::qWait(50);
-  std::printf("longest gap of the event loop, 30,000 cards: %.0f ms, %s\n", m_heart.longest() * 1e3, m_heart.culprit().c_str());
+  std::printf("longest gap of the event loop, 30,000 cards: %.0f ms, %s\n", m_heart.longest() * 1e3,
+              m_heart.culprit().c_str());
   EXPECT_LT(m_heart.longest(), test::mostGap()) << m_heart.culprit();
   m_window->actions()["closeBlocks"]->trigger();
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && m_window->pane().view().scene()->cards.size() < 1000u; }));

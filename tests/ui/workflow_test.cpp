@@ -52,7 +52,8 @@ class WorkingDay : public Window {
     files->setUrls({QUrl::fromLocalFile(path)});
     QApplication::clipboard()->setMimeData(files);
     QTest::keyClick(m_window.get(), Qt::Key_V, Qt::ControlModifier);
-    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); })) << qPrintable(m_window->banner().text());
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }))
+        << qPrintable(m_window->banner().text());
   }
   template <class T>
   T& part(QWidget& parent, const char* name) {
@@ -100,7 +101,8 @@ class WorkingDay : public Window {
   }
   QModelIndex entry(const QString& name) {
     auto* model = m_window->capturesPanel().tree().model();
-    const auto found = model->match(model->index(0, 0), Qt::DisplayRole, name, 1, Qt::MatchExactly | Qt::MatchRecursive);
+    const auto found =
+        model->match(model->index(0, 0), Qt::DisplayRole, name, 1, Qt::MatchExactly | Qt::MatchRecursive);
     return found.isEmpty() ? QModelIndex() : found.first();
   }
   StageLanes& lanes() { return m_window->stageStrip().lanes(); }
@@ -139,7 +141,8 @@ TEST_F(WorkingDay, FromARecordingToVerifiedStages) {
   ASSERT_TRUE(session().verified());
   EXPECT_TRUE(session().verified()->comparedAny());
   const auto& cells = lanes().lanes()[0].cells;
-  EXPECT_TRUE(std::ranges::any_of(cells, [](const StageCell& cell) { return cell.verdict == StageCell::Verdict::Same; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(cells, [](const StageCell& cell) { return cell.verdict == StageCell::Verdict::Same; }));
   // compare any two: the list of captures by keyboard, back to the first stage
   auto& tree = m_window->capturesPanel().tree();
   const auto other = entry("aot_forward_graph");
@@ -175,12 +178,14 @@ TEST_F(WorkingDay, FromAFailureToTheTextOfAnIssue) {
   auto& minify = m_window->minifyPanel();
   typePlant(minify, "relu");
   click(part<QPushButton>(minify, "primary"));
-  ASSERT_TRUE(test::waitFor([&] { return session().minified() && session().minified()->state == MinifyDoc::State::Done; }));
+  ASSERT_TRUE(
+      test::waitFor([&] { return session().minified() && session().minified()->state == MinifyDoc::State::Done; }));
   settle();
   EXPECT_EQ(session().minified()->bestNodes, 3);
   EXPECT_GT(minify.steps().model()->rowCount(), 0);
-  QTest::mouseClick(minify.steps().viewport(), Qt::LeftButton, {},
-                    minify.steps().visualRect(minify.steps().model()->index(minify.steps().model()->rowCount() - 1, 0)).center());
+  QTest::mouseClick(
+      minify.steps().viewport(), Qt::LeftButton, {},
+      minify.steps().visualRect(minify.steps().model()->index(minify.steps().model()->rowCount() - 1, 0)).center());
   settle();
   // export
   const auto issue = folder.path() + "/issue.md";

@@ -132,10 +132,11 @@ TEST(DecomposeGraph, DecomposesNestedGraphsInTheirPlaces) {
 /// A graph of an input "x" of [s0, 3], recorded with s0 = 5, that the nodes in `text` compute on.
 GraphModule symbolicModule(const std::string& text) {
   GraphModule module;
-  module.graph = parseGraphText("graph():\n"
-                                "    %s0 : [num_users=1] = placeholder[target=s0]\n"
-                                "    %x : [num_users=1] = placeholder[target=x]\n" +
-                                text)
+  module.graph = parseGraphText(
+                     "graph():\n"
+                     "    %s0 : [num_users=1] = placeholder[target=s0]\n"
+                     "    %x : [num_users=1] = placeholder[target=x]\n" +
+                     text)
                      .value();
   module.graph.setValueMeta(*module.graph.find("s0"), {SymMeta{SymExpr{"s0", 5}}});
   TensorMeta shape = metaOf(counting({5, 3}));
@@ -164,7 +165,7 @@ TEST(DecomposeGraph, WritesQuotientsOfSizes) {
   const GraphModule module = symbolicModule(R"(
     %gelu : [num_users=1] = call_function[target=torch.ops.aten.gelu.default](args = (%x,), kwargs = {})
     %flow : [num_users=1] = call_function[target=torch.ops.aten.mse_loss_backward.default](args = (%x, %x, %gelu, 1), )"
-                                             R"(kwargs = {})
+                                            R"(kwargs = {})
     return (flow,)
 )");
   const auto decomposed = decomposeGraph(module, DecompositionTable::Inductor);

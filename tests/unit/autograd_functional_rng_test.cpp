@@ -16,12 +16,13 @@ using ::testing::HasSubstr;
 
 /// Two dropouts of a tensor on `device`, traced with its gradients.
 AotGraph twoDropouts(const std::string& device) {
-  const auto module = parseReadable(
-      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[40, 30]" + device + "\"):\n"
-      "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.25, True)\n"
-      "        getitem = native_dropout[0]\n        sin = torch.ops.aten.sin.default(getitem)\n"
-      "        native_dropout_1 = torch.ops.aten.native_dropout.default(sin, 0.5, True)\n"
-      "        getitem_1 = native_dropout_1[0]\n        return (getitem_1,)\n");
+  const auto module =
+      parseReadable("class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[40, 30]" + device +
+                    "\"):\n"
+                    "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.25, True)\n"
+                    "        getitem = native_dropout[0]\n        sin = torch.ops.aten.sin.default(getitem)\n"
+                    "        native_dropout_1 = torch.ops.aten.native_dropout.default(sin, 0.5, True)\n"
+                    "        getitem_1 = native_dropout_1[0]\n        return (getitem_1,)\n");
   EXPECT_TRUE(module) << module.error().text();
   auto joint = aotTrace(*module, plainInputs(*module));
   EXPECT_TRUE(joint) << joint.error().text();
@@ -50,7 +51,8 @@ std::vector<std::string> namesOf(const Graph& graph, const std::vector<NodeId>& 
 }
 
 std::size_t callsOf(const Graph& graph, std::string_view target) {
-  return std::size_t(std::ranges::count_if(graph.order(), [&](NodeId id) { return graph.node(id).target() == target; }));
+  return std::size_t(
+      std::ranges::count_if(graph.order(), [&](NodeId id) { return graph.node(id).target() == target; }));
 }
 
 constexpr std::string_view philoxRand = "torch.ops.rngprims.philox_rand.default";
@@ -59,13 +61,15 @@ TEST(FunctionalRng, SeedsAreInputsAndTheNumbersAreTheGenerators) {
   AotGraph joint = twoDropouts("cuda:0");
   joint.module = *decomposeGraph(joint.module, DecompositionTable::Inductor);
   const GraphModule before = joint.module;
-  ASSERT_EQ(callsOf(before.graph, "torch.ops.aten.rand.default") + callsOf(before.graph, "torch.ops.aten.rand_like.default"),
-            2u);
+  ASSERT_EQ(
+      callsOf(before.graph, "torch.ops.aten.rand.default") + callsOf(before.graph, "torch.ops.aten.rand_like.default"),
+      2u);
   const auto done = functionalizeRng(joint);
   ASSERT_TRUE(done) << done.error().text();
   const Graph& graph = joint.module.graph;
-  EXPECT_THAT(namesOf(graph, graph.placeholders()), ElementsAre("primals_1", "tangents_1", "fwd_seed_1", "fwd_base_offset_1",
-                                                                "bwd_seed_1", "bwd_base_offset_1"));
+  EXPECT_THAT(
+      namesOf(graph, graph.placeholders()),
+      ElementsAre("primals_1", "tangents_1", "fwd_seed_1", "fwd_base_offset_1", "bwd_seed_1", "bwd_base_offset_1"));
   EXPECT_EQ(callsOf(graph, philoxRand), 2u);
 
   ValueList inputs = dataFor(before.graph, 2);
@@ -132,8 +136,8 @@ TEST(FunctionalRng, PhiloxRandIsRandInThatState) {
   const RandomScope scope(1234);
   const Value first = call("aten.rand.default", {Value(ValueList{std::int64_t{50}})}, options);
   const Value second = call("aten.rand.default", {Value(ValueList{std::int64_t{50}})}, options);
-  const Value both = call("rngprims.philox_rand.default",
-                          {Value(ValueList{std::int64_t{50}}), number(1234), number(4), Value(), Device{"cuda", 0}, DType::Float32});
+  const Value both = call("rngprims.philox_rand.default", {Value(ValueList{std::int64_t{50}}), number(1234), number(4),
+                                                           Value(), Device{"cuda", 0}, DType::Float32});
   EXPECT_EQ(largestDifference(both.list()[0], second), 0);
   EXPECT_GT(largestDifference(both.list()[0], first), 0.01);
   EXPECT_EQ(both.list()[1].tensor().itemAsInt(), 4);

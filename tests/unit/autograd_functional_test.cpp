@@ -90,7 +90,9 @@ TEST(FunctionalForms, AreRefusedWithAWord) {
     return functional ? std::string() : functional.error().text();
   };
   EXPECT_NE(refusal([](const OpTracer& t, const Value& x) {
-              const Value wide = *t.call("aten.expand.default", {*t.call("aten.unsqueeze.default", {x, std::int64_t{0}}, {}), ints({3, 4, 4})}, {});
+              const Value wide =
+                  *t.call("aten.expand.default",
+                          {*t.call("aten.unsqueeze.default", {x, std::int64_t{0}}, {}), ints({3, 4, 4})}, {});
               return *t.call("aten.mul_.Tensor", {wide, 2.0}, {});
             }).find("several elements are one"),
             std::string::npos);

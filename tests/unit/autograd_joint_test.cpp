@@ -33,7 +33,8 @@ double loss(const AotGraph& joint, const GraphModule& module, const ValueList& i
   for (const std::size_t i : joint.metadata.mutatedInputs) all.push_back(run.inputs[i]);
   all.insert(all.end(), run.outputs.begin(), run.outputs.end());
   double sum = 0;
-  for (std::size_t k = 0; k < joint.tangents.size(); ++k) sum += dot(all[joint.tangents[k]].tensor(), tangents[k].tensor());
+  for (std::size_t k = 0; k < joint.tangents.size(); ++k)
+    sum += dot(all[joint.tangents[k]].tensor(), tangents[k].tensor());
   return sum;
 }
 
@@ -105,7 +106,8 @@ TEST(JointGraph, IsNamedAndOrderedAsAotAutogradsIs) {
   const Graph& graph = joint->module.graph;
   std::vector<std::string> names;
   for (const NodeId id : graph.order()) names.push_back(graph.node(id).name());
-  EXPECT_EQ(names, (std::vector<std::string>{"primals_1", "primals_2", "tangents_1", "mul", "mul_1", "mul_2", "output"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"primals_1", "primals_2", "tangents_1", "mul", "mul_1", "mul_2", "output"}));
   EXPECT_EQ(joint->tangents, (std::vector<std::size_t>{0}));
   const NodeMeta& backward = graph.node(*graph.find("mul_1")).meta();
   const auto tag = std::ranges::find(backward.extra, "partitioner_tag", &std::pair<std::string, std::string>::first);
@@ -181,12 +183,16 @@ TEST(JointGraph, RunsTheBackwardOfACustomFunction) {
   {
     const NodeId ctx = forward.graph.placeholder("ctx"), x = forward.graph.placeholder("x");
     static_cast<void>(ctx);
-    const NodeId square = forward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(x), Argument(x)}, {}, "mul");
+    const NodeId square =
+        forward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(x), Argument(x)}, {}, "mul");
     forward.graph.output(Argument::tuple({Argument(square), Argument::list({Argument(x)})}));
-    const NodeId c = backward.graph.placeholder("ctx"), g = backward.graph.placeholder("g"), s = backward.graph.placeholder("s");
+    const NodeId c = backward.graph.placeholder("ctx"), g = backward.graph.placeholder("g"),
+                 s = backward.graph.placeholder("s");
     static_cast<void>(c);
-    const NodeId ten = backward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(g), Argument(10.0)}, {}, "mul");
-    backward.graph.output(backward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(ten), Argument(s)}, {}, "mul"));
+    const NodeId ten =
+        backward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(g), Argument(10.0)}, {}, "mul");
+    backward.graph.output(
+        backward.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(ten), Argument(s)}, {}, "mul"));
   }
   GraphModule module;
   module.submodules.add("fwd_body_0", {std::make_shared<const GraphModule>(forward), {}});
@@ -210,8 +216,9 @@ TEST(JointGraph, DifferentiatesBothBranchesOfCond) {
   const auto branch = [](bool product) {
     GraphModule module;
     const NodeId x = module.graph.placeholder("x"), y = module.graph.placeholder("y");
-    const NodeId value = product ? module.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(x), Argument(y)}, {}, "mul")
-                                 : module.graph.callFunction("torch.ops.aten.sin.default", {Argument(x)}, {}, "sin");
+    const NodeId value =
+        product ? module.graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(x), Argument(y)}, {}, "mul")
+                : module.graph.callFunction("torch.ops.aten.sin.default", {Argument(x)}, {}, "sin");
     module.graph.output(Argument::tuple({Argument(value)}));
     return std::make_shared<const GraphModule>(std::move(module));
   };
@@ -225,11 +232,14 @@ TEST(JointGraph, DifferentiatesBothBranchesOfCond) {
     const NodeId sum = graph.callFunction("torch.ops.aten.sum.default", {Argument(y)}, {}, "sum");
     const NodeId predicate = graph.callFunction("torch.ops.aten.gt.Scalar", {Argument(sum), Argument(0.0)}, {}, "gt");
     const NodeId t = graph.getAttr("true_graph_0"), f = graph.getAttr("false_graph_0");
-    const NodeId cond = graph.callFunction("torch.ops.higher_order.cond",
-                                           {Argument(predicate), Argument(t), Argument(f), Argument::tuple({Argument(x), Argument(y)})},
-                                           {}, "cond");
-    graph.output(Argument::tuple({Argument(graph.callFunction("operator.getitem", {Argument(cond), Argument(std::int64_t{0})}, {}, "getitem"))}));
-    ValueList inputs{randomTensor({3, 4}, 1), moved(randomTensor({3, 4}, 2), tensorOf({3, 4}, std::vector<double>(12, 1.0), DType::Float64), 3 * sign)};
+    const NodeId cond = graph.callFunction(
+        "torch.ops.higher_order.cond",
+        {Argument(predicate), Argument(t), Argument(f), Argument::tuple({Argument(x), Argument(y)})}, {}, "cond");
+    graph.output(Argument::tuple({Argument(
+        graph.callFunction("operator.getitem", {Argument(cond), Argument(std::int64_t{0})}, {}, "getitem"))}));
+    ValueList inputs{
+        randomTensor({3, 4}, 1),
+        moved(randomTensor({3, 4}, 2), tensorOf({3, 4}, std::vector<double>(12, 1.0), DType::Float64), 3 * sign)};
     expectRightGradients(module, inputs);
   }
 }

@@ -75,7 +75,8 @@ class RandomProgram {
         compute();
     }
     ValueList outputs;
-    for (std::size_t i = m_pool.size() < 4 ? 0 : m_pool.size() - 4; i < m_pool.size(); ++i) outputs.push_back(m_pool[i]);
+    for (std::size_t i = m_pool.size() < 4 ? 0 : m_pool.size() - 4; i < m_pool.size(); ++i)
+      outputs.push_back(m_pool[i]);
     ValueList sums;
     for (const Value& output : outputs) sums.push_back(call("aten.mul.Tensor", {output, 1.5}));
     sums.push_back(outputs.back());
@@ -114,44 +115,72 @@ class RandomProgram {
     const std::int64_t rank = t.dim(), dim = rank > 0 ? draw(int(rank)) : 0;
     const std::int64_t size = rank > 0 ? t.size(dim) : 1;
     switch (draw(8)) {
-      case 0: return keep(rank == 2 ? call("aten.t.default", {of}) : Value());
-      case 1: return keep(rank > 0 && size > 1 ? call("aten.slice.Tensor", {of, dim, std::int64_t{draw(int(size))}, size}) : Value());
-      case 2: return keep(rank > 1 ? call("aten.select.int", {of, dim, std::int64_t{draw(int(size))}}) : Value());
-      case 3: return keep(rank < 3 ? call("aten.unsqueeze.default", {of, std::int64_t{draw(int(rank) + 1)}}) : Value());
-      case 4: return keep(call("aten.squeeze.default", {of}));
-      case 5: return keep(t.isContiguous() ? call("aten.view.default", {of, ints({-1})}) : Value());
-      case 6: return keep(rank > 0 && size > 2 ? call("aten.split.Tensor", {of, std::int64_t{2}, dim}) : Value());
-      default: return keep(rank == 2 && t.size(0) == t.size(1) ? call("aten.diagonal.default", {of}) : call("aten.alias.default", {of}));
+      case 0:
+        return keep(rank == 2 ? call("aten.t.default", {of}) : Value());
+      case 1:
+        return keep(rank > 0 && size > 1 ? call("aten.slice.Tensor", {of, dim, std::int64_t{draw(int(size))}, size})
+                                         : Value());
+      case 2:
+        return keep(rank > 1 ? call("aten.select.int", {of, dim, std::int64_t{draw(int(size))}}) : Value());
+      case 3:
+        return keep(rank < 3 ? call("aten.unsqueeze.default", {of, std::int64_t{draw(int(rank) + 1)}}) : Value());
+      case 4:
+        return keep(call("aten.squeeze.default", {of}));
+      case 5:
+        return keep(t.isContiguous() ? call("aten.view.default", {of, ints({-1})}) : Value());
+      case 6:
+        return keep(rank > 0 && size > 2 ? call("aten.split.Tensor", {of, std::int64_t{2}, dim}) : Value());
+      default:
+        return keep(rank == 2 && t.size(0) == t.size(1) ? call("aten.diagonal.default", {of})
+                                                        : call("aten.alias.default", {of}));
     }
   }
 
   void write() {
     const Value to = pick();
     switch (draw(6)) {
-      case 0: call("aten.mul_.Tensor", {to, 0.75}); return;
-      case 1: call("aten.sin_.default", {to}); return;
-      case 2: call("aten.add_.Tensor", {to, likeSize(to)}); return;
-      case 3: call("aten.copy_.default", {to, likeSize(to)}); return;
-      case 4: call("aten.fill_.Scalar", {to, 0.5}); return;
-      default: call("aten.add_.Scalar", {to, 0.25}); return;
+      case 0:
+        call("aten.mul_.Tensor", {to, 0.75});
+        return;
+      case 1:
+        call("aten.sin_.default", {to});
+        return;
+      case 2:
+        call("aten.add_.Tensor", {to, likeSize(to)});
+        return;
+      case 3:
+        call("aten.copy_.default", {to, likeSize(to)});
+        return;
+      case 4:
+        call("aten.fill_.Scalar", {to, 0.5});
+        return;
+      default:
+        call("aten.add_.Scalar", {to, 0.25});
+        return;
     }
   }
 
   /// A tensor of the pool of the same sizes, else a new one made of one element of the pool.
   Value likeSize(const Value& like) {
     for (int tries = 0; tries < 8; ++tries)
-      if (const Value value = pick(); value.tensor().sizes() == like.tensor().sizes()) return call("aten.clone.default", {value});
+      if (const Value value = pick(); value.tensor().sizes() == like.tensor().sizes())
+        return call("aten.clone.default", {value});
     return call("aten.cos.default", {like});
   }
 
   void compute() {
     const Value a = pick();
     switch (draw(5)) {
-      case 0: return keep(call("aten.sin.default", {a}));
-      case 1: return keep(call("aten.mul.Tensor", {a, likeSize(a)}));
-      case 2: return keep(call("aten.add.Tensor", {a, likeSize(a)}));
-      case 3: return keep(call("aten.tanh.default", {a}));
-      default: return keep(call("aten.clone.default", {a}));
+      case 0:
+        return keep(call("aten.sin.default", {a}));
+      case 1:
+        return keep(call("aten.mul.Tensor", {a, likeSize(a)}));
+      case 2:
+        return keep(call("aten.add.Tensor", {a, likeSize(a)}));
+      case 3:
+        return keep(call("aten.tanh.default", {a}));
+      default:
+        return keep(call("aten.clone.default", {a}));
     }
   }
 

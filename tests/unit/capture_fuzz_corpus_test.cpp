@@ -57,8 +57,8 @@ TEST(FuzzSeeds, GraphTextImportsOrIsRefused) {
   const std::set<std::string> good = accepted("graph_text", fuzz::checkGraphText, count);
   EXPECT_GE(count, 13u);
   for (const char* name : {"forms.txt", "variants.txt", "mlp_joint.txt", "mlp_backward.graph.txt", "dlrm_infer.txt",
-                           "found_negative_sizes.txt", "found_class_parameter.txt", "pasted_function.txt", "pasted_lone.txt",
-                           "pasted_schema.txt", "torch20_lists.txt"})
+                           "found_negative_sizes.txt", "found_class_parameter.txt", "pasted_function.txt",
+                           "pasted_lone.txt", "pasted_schema.txt", "torch20_lists.txt"})
     EXPECT_TRUE(good.contains(name)) << name;
   for (const std::string& name : good) EXPECT_FALSE(name.starts_with("bad_")) << name;
 }

@@ -116,7 +116,8 @@ TEST(Loader, EvaluatesSymbolicSizes) {
   EXPECT_EQ(input.sizes, (Sizes{4, 4, 3}));
   EXPECT_EQ(input.strides, (Sizes{12, 3, 1}));
   EXPECT_EQ(input.sizeTexts, (std::vector<std::string>{"s33", "4", "s33 // 2 + 1"}));
-  EXPECT_EQ(input.strideTexts, (std::vector<std::string>{"4*((s33//2)) + 4", "((s33//2)) + 1", "1"}));  // as sympy has it
+  EXPECT_EQ(input.strideTexts,
+            (std::vector<std::string>{"4*((s33//2)) + 4", "((s33//2)) + 1", "1"}));  // as sympy has it
 }
 
 TEST(Loader, RefusesViewsBeyondTheirStorage) {

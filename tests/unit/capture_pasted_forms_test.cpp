@@ -54,8 +54,8 @@ TEST(PastedForms, FunctionsOfOtherNamesAreGraphs) {
 }
 
 TEST(PastedForms, SingleStatementsAreGraphsWhereTheTextHasNoOther) {
-  const Capture lone = imported(
-      "import torch\n\nlinear_72 = torch.ops.aten.linear.default(gelu, w, b);  gelu = w = b = None\n");
+  const Capture lone =
+      imported("import torch\n\nlinear_72 = torch.ops.aten.linear.default(gelu, w, b);  gelu = w = b = None\n");
   ASSERT_EQ(lone.graphs.size(), 1u);
   EXPECT_EQ(targetsOf(lone.graphs[0]), "linear_72=linear.default ");
   EXPECT_TRUE(says(lone, "the text does not define gelu, w, b: they are inputs"));

@@ -113,9 +113,12 @@ TEST(PastedText, CharactersBecomePlainAgain) {
   };
   std::string escaped = "'";
   for (const std::string& line : graphLines()) escaped += line + "\\n";
-  const std::string cases[] = {replacing(" ", "\xc2\xa0"), replacing("\"", "\xe2\x80\x9d"), replacing("\"", "&quot;"),
+  const std::string cases[] = {replacing(" ", "\xc2\xa0"),
+                               replacing("\"", "\xe2\x80\x9d"),
+                               replacing("\"", "&quot;"),
                                "<pre><code>" + replacing("\"", "&quot;") + "</code></pre>\n",
-                               replacing("torch.ops", "<span class=\"n\">torch</span>.ops"), escaped + "'\n",
+                               replacing("torch.ops", "<span class=\"n\">torch</span>.ops"),
+                               escaped + "'\n",
                                "expected = \"\"\"\n" + plain() + "\"\"\"\n"};
   for (const std::string& text : cases) {
     const Capture capture = imported(text);

@@ -149,9 +149,11 @@ TEST(PlausibleInputs, PlanesOfAPooling) {
 /// Offsets that a pooling saved: inside of the image also where a window begins in the padding.
 TEST(PlausibleInputs, OffsetsOfAPoolingWithPadding) {
   const auto offsets = [](const std::string& shape, const std::string& image, const std::string& lists) {
-    return made(graphOf(fmt::format("self, offsets: \"i8[{}]\", grad: \"f32[{}]\", image: \"f32[{}]\"", shape, shape, image),
+    return made(graphOf(fmt::format("self, offsets: \"i8[{}]\", grad: \"f32[{}]\", image: \"f32[{}]\"", shape, shape,
+                                    image),
                         line(fmt::format("i = torch.ops.prims._low_memory_max_pool_offsets_to_indices.default("
-                                         "offsets, {})", lists)) +
+                                         "offsets, {})",
+                                         lists)) +
                             line("return (i,)")))
         .tensors[0];
   };

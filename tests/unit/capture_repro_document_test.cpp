@@ -34,12 +34,12 @@ const std::string twoInputs =
     "        return (cat,)\n";
 
 TEST(ReproDocument, SymbolsThatNothingDefinesGetTheValuesOfTheirSymints) {
-  const Capture capture = opened(reproAround(
-      "", twoInputs,
-      "    reader.symint(6)  # a\n    buf0 = reader.storage(None, 8*s64, dtype_hint=torch.int64)\n"
-      "    reader.tensor(buf0, (1, s64), dtype=torch.int64)  # x\n    reader.symint(9)  # b\n"
-      "    buf1 = reader.storage(None, 8*s3, dtype_hint=torch.int64)\n"
-      "    reader.tensor(buf1, (1, s3), dtype=torch.int64)  # y\n"));
+  const Capture capture =
+      opened(reproAround("", twoInputs,
+                         "    reader.symint(6)  # a\n    buf0 = reader.storage(None, 8*s64, dtype_hint=torch.int64)\n"
+                         "    reader.tensor(buf0, (1, s64), dtype=torch.int64)  # x\n    reader.symint(9)  # b\n"
+                         "    buf1 = reader.storage(None, 8*s3, dtype_hint=torch.int64)\n"
+                         "    reader.tensor(buf1, (1, s3), dtype=torch.int64)  # y\n"));
   ASSERT_EQ(capture.graphs.size(), 1u);
   EXPECT_EQ(capture.graphs[0].inputs[1].sizes, (Sizes{1, 6}));
   EXPECT_EQ(capture.graphs[0].inputs[3].sizes, (Sizes{1, 9}));
@@ -92,9 +92,10 @@ TEST(ReproDocument, ArgumentsStandInAListOfAnyKind) {
 }
 
 TEST(ReproDocument, LoadArgsMayComeFirst) {
-  const std::string loader = "def load_args(reader):\n    buf0 = reader.storage(None, 24)\n"
-                             "    reader.tensor(buf0, (2, 3))  # x\n    buf1 = reader.storage(None, 24)\n"
-                             "    reader.tensor(buf1, (2, 3))  # y\nload_args._version = 0\n\n";
+  const std::string loader =
+      "def load_args(reader):\n    buf0 = reader.storage(None, 24)\n"
+      "    reader.tensor(buf0, (2, 3))  # x\n    buf1 = reader.storage(None, 24)\n"
+      "    reader.tensor(buf1, (2, 3))  # y\nload_args._version = 0\n\n";
   const Capture capture = opened("import torch\n\n" + loader + model +
                                  "mod = Repro()\nif __name__ == '__main__':\n"
                                  "    from torch._dynamo.repro.after_aot import run_repro\n"
@@ -110,8 +111,8 @@ TEST(ReproDocument, AnIssueGivesAllItsGraphs) {
   const std::string graph =
       "def forward(self, x: \"f32[2]\"):\n    sin: \"f32[2]\" = torch.ops.aten.sin.default(x);  x = None\n"
       "    return (sin,)\n";
-  const Capture fenced = opened("### Bug\n\n```python\n" + relu + "\n```\nand\n```\n" + graph +
-                                "```\nor\n\n```py\n" + other + "\n```\n### Versions\n| a | b |\n");
+  const Capture fenced = opened("### Bug\n\n```python\n" + relu + "\n```\nand\n```\n" + graph + "```\nor\n\n```py\n" +
+                                other + "\n```\n### Versions\n| a | b |\n");
   ASSERT_EQ(fenced.graphs.size(), 3u);
   EXPECT_EQ(fenced.kind, "text");
   EXPECT_EQ(fenced.torchVersion, "2.11.0+cu130");
@@ -139,19 +140,21 @@ TEST(ReproDocument, ACutReproIsAGraphWithoutItsInputs) {
   EXPECT_TRUE(capture.graphs[0].inputs.empty());
   EXPECT_TRUE(
       says(capture, "this is not a whole repro, its inputs are made up: the file has no load_args: truncated?"));
-  const auto user = importReproText("import torch\nclass Repro(torch.nn.Module):\n    def forward(self, x):\n"
-                                    "        if x.sum() > 0:\n            return x\n        return x + 1\n",
-                                    "user.py", {});
+  const auto user = importReproText(
+      "import torch\nclass Repro(torch.nn.Module):\n    def forward(self, x):\n"
+      "        if x.sum() > 0:\n            return x\n        return x + 1\n",
+      "user.py", {});
   ASSERT_FALSE(user);
   EXPECT_EQ(user.error().message,
             "class Repro is a model's source, no captured graph: torch.compile and torch.export capture one");
 }
 
 TEST(AotiRepro, SaysWhichArchiveItNeeds) {
-  const std::string text = "import torch\n"
-                           "exported_program = torch.export.load('/tmp/run/checkpoints/exported_program.pt2')\n"
-                           "if __name__ == '__main__':\n    from torch._dynamo.repro.aoti import run_repro\n"
-                           "    run_repro(exported_program, config_patches=None, accuracy=False, command='run')\n";
+  const std::string text =
+      "import torch\n"
+      "exported_program = torch.export.load('/tmp/run/checkpoints/exported_program.pt2')\n"
+      "if __name__ == '__main__':\n    from torch._dynamo.repro.aoti import run_repro\n"
+      "    run_repro(exported_program, config_patches=None, accuracy=False, command='run')\n";
   const testing::TemporaryFolder folder;
   testing::writeFile(folder.path() / "repro.py", text);
   EXPECT_TRUE(looksLikeAotiRepro(text));

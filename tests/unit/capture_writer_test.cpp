@@ -161,8 +161,10 @@ TEST(ExportRepro, WritesStoragesForTheDeviceOfTheirInputs) {
     EXPECT_TRUE(exportRepro(capture, 0, folder.path() / "out"));
     return testing::readFile(folder.path() / "out" / "storages" / hash);
   };
-  for (const auto& [device, location] : {std::pair{"", "cpu"}, {", device=device(type='cuda', index=1)", "cuda:1"},
-                                         {", device=device(type='cuda')", "cuda:0"}, {"", "cpu"}}) {
+  for (const auto& [device, location] : {std::pair{"", "cpu"},
+                                         {", device=device(type='cuda', index=1)", "cuda:1"},
+                                         {", device=device(type='cuda')", "cuda:0"},
+                                         {"", "cpu"}}) {
     const std::string file = exported(device);
     EXPECT_TRUE(loadsOnto(std::as_bytes(std::span(file)), location)) << location << " over what was there";
   }

@@ -136,14 +136,14 @@ TEST_F(CliTest, PassesAreListedWithoutAGraph) {
 
 TEST_F(CliTest, ChecksOfPassesNameTheFirstThatChangesValues) {
   const auto file = smallRepro(
-      "        relu = torch.ops.aten.relu.default(arg0_1)\n"
-      "        relu_1 = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n"
-      "        add = torch.ops.aten.add.Tensor(relu, relu_1);  relu = relu_1 = None\n"
-      "        return (add,)\n").string();
+                        "        relu = torch.ops.aten.relu.default(arg0_1)\n"
+                        "        relu_1 = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n"
+                        "        add = torch.ops.aten.add.Tensor(relu, relu_1);  relu = relu_1 = None\n"
+                        "        return (add,)\n")
+                        .string();
   const auto plain = runJson({"compare", file});
   EXPECT_FALSE(plain.contains("check"));
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"compare"}, {"bisect", "--by", "pass"}}) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"compare"}, {"bisect", "--by", "pass"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.begin() + 1, file);
     for (const char* more : {"--check-passes", "--plant", "pass:cse=accuracy"}) arguments.emplace_back(more);
@@ -151,7 +151,8 @@ TEST_F(CliTest, ChecksOfPassesNameTheFirstThatChangesValues) {
     EXPECT_EQ(check["pass"], "cse") << command[0];
     EXPECT_EQ(check["result"], "out0") << command[0];
   }
-  const auto early = runJson({"compare", file, "--plant", "pass:cse=accuracy", "--config", "numeric_check.pre_grad=true"}, 1);
+  const auto early =
+      runJson({"compare", file, "--plant", "pass:cse=accuracy", "--config", "numeric_check.pre_grad=true"}, 1);
   EXPECT_TRUE(early["check"]["pass"].is_null()) << "a pass of another stage";
   EXPECT_FALSE(early["same"]) << "which the comparison still sees";
   const auto ran = run({"run", file, "--check-passes"});
@@ -190,8 +191,8 @@ TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {
   EXPECT_THAT(run({"passes", "c1", "--check-passes"}).output, HasSubstr("1 passes changed the graph, none its values"));
   const auto preGrad = runJson({"passes", "c1", "--config", "numeric_check.pre_grad=true"})["check"];
   EXPECT_EQ(preGrad["checked"], 0) << "cse is of another stage";
-  const auto chosen = runJson(
-      {"passes", "c1", "--passes", "cse,constant_folding,dce,cse", "--disable-pass", "dce", "--config", "constant_folding.max_bytes=7"});
+  const auto chosen = runJson({"passes", "c1", "--passes", "cse,constant_folding,dce,cse", "--disable-pass", "dce",
+                               "--config", "constant_folding.max_bytes=7"});
   EXPECT_EQ(chosen["config"], "only cse,constant_folding,dce,cse; no dce; constant_folding.max_bytes=7");
   ASSERT_EQ(chosen["passes"].size(), 3u);
   EXPECT_EQ(chosen["passes"][1]["name"], "constant_folding");

@@ -88,10 +88,9 @@ TEST_F(JointTest, PassesListTheStagesFirst) {
     const std::string stage = part + row["stage"].get<std::string>();
     if (stages.empty() || stages.back() != stage) stages.push_back(stage);
   }
-  EXPECT_THAT(stages,
-              ElementsAre("pre_grad", "aot", "joint", "forward partition", "backward partition", "forward post_grad",
-                          "forward lowering", "forward backend", "backward post_grad", "backward lowering",
-                          "backward backend"));
+  EXPECT_THAT(stages, ElementsAre("pre_grad", "aot", "joint", "forward partition", "backward partition",
+                                  "forward post_grad", "forward lowering", "forward backend", "backward post_grad",
+                                  "backward lowering", "backward backend"));
   std::vector<std::string> traced;
   for (const auto& row : listed["passes"])
     if (row["stage"] == "aot") traced.push_back(row["name"]);
@@ -134,9 +133,10 @@ TEST_F(JointTest, RecordedGradientsOfAProgram) {
 
 TEST_F(JointTest, SeedsOfRandomNumbersBecomeInputs) {
   const std::string graph =
-      write("dropout.txt", "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[8, 4]cuda:0\"):\n"
-                           "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.5, True)\n"
-                           "        getitem = native_dropout[0]\n        return (getitem,)\n")
+      write("dropout.txt",
+            "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[8, 4]cuda:0\"):\n"
+            "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.5, True)\n"
+            "        getitem = native_dropout[0]\n        return (getitem,)\n")
           .string();
   const auto report = runJson({"joint", graph, "--functionalize-rng"});
   EXPECT_EQ(report["stages"].back()["stage"], "joint, seeds as inputs");

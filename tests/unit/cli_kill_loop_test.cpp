@@ -59,12 +59,7 @@ class KillLoop : public StepsTest {
 };
 
 TEST_F(KillLoop, ImportIntoANewStore) {
-  killAtPoints(
-      "import", 1,
-      [&](int) {
-        return std::vector<std::string>{"import", sample};
-      },
-      [&] { removeStore(); });
+  killAtPoints("import", 1, [&](int) { return std::vector<std::string>{"import", sample}; }, [&] { removeStore(); });
 }
 
 TEST_F(KillLoop, ImportIntoAStoreThatHoldsOthers) {
@@ -92,14 +87,10 @@ TEST_F(KillLoop, ExportAndImportOfStores) {
   ASSERT_EQ(run({"run", sample}).status, 0);
   const auto carried = (folder / "carried.kerf").string();
   const std::vector<std::string> exporting{"store", "export", carried};
-  killAtPoints(
-      "store export", 6, [&](int) { return exporting; }, [&] { fs::remove(carried); }, exporting);
+  killAtPoints("store export", 6, [&](int) { return exporting; }, [&] { fs::remove(carried); }, exporting);
   ASSERT_EQ(run({"store", "export", carried}).status, 0);
   killAtPoints(
-      "store import", 7,
-      [&](int) {
-        return std::vector<std::string>{"store", "import", carried};
-      },
+      "store import", 7, [&](int) { return std::vector<std::string>{"store", "import", carried}; },
       [&] { removeStore(); });
 }
 

@@ -52,7 +52,9 @@ TEST_F(CliLeftoversTest, EveryExcessIsOneVerdictAndLeavesNothing) {
       {"yes MARK", "command:output limit", {"--max-output", "1M"}},
       {"yes MARK >&2", "command:output limit", {}},
       {"x=$(head -c 200000000 /dev/zero | tr '\\0' x); sleep MARK", "command:memory limit", {"--memory-limit", "100M"}},
-      {"head -c 2000000 /dev/zero > big || exit 9", "command:exit 9:File size limit exceeded", {"--max-file-size", "1M"}},
+      {"head -c 2000000 /dev/zero > big || exit 9",
+       "command:exit 9:File size limit exceeded",
+       {"--max-file-size", "1M"}},
       {"kill -STOP $$; sleep MARK", "command:timeout", {"--timeout", "0.3"}},
       {"trap '' TERM; while :; do sleep 0.1; done", "command:timeout", {"--timeout", "0.3"}},
   };
@@ -177,12 +179,11 @@ class CliKilledTest : public CliLeftoversTest {
         folder.string(), mark);
     setenv("KERF_STORE", store().c_str(), 1);
     setenv("TMPDIR", folder.c_str(), 1);
-    auto running =
-        std::make_unique<RunningKerf>(kerf,
-                                      std::vector<std::string>{"minify", sample, "--oracle", "command", "--check",
-                                                               check, "--timeout", "600", "-o",
-                                                               (folder / "small").string()},
-                                      folder / "log");
+    auto running = std::make_unique<RunningKerf>(
+        kerf,
+        std::vector<std::string>{"minify", sample, "--oracle", "command", "--check", check, "--timeout", "600", "-o",
+                                 (folder / "small").string()},
+        folder / "log");
     unsetenv("TMPDIR");
     return running;
   }

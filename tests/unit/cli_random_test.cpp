@@ -24,7 +24,8 @@ class CliRandomTest : public CliTest {
         "        f = torch.rand_like(e)\n"
         "        return (b, c, d, e, f)\n";
     for (const auto& [mark, value] : {std::pair<std::string, std::string>("DTYPE", dtype), {"DEVICE", device}})
-      for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.replace(at, mark.size(), value);
+      for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark))
+        text.replace(at, mark.size(), value);
     return write(device + dtype + ".txt", text);
   }
 };

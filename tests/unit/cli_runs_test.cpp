@@ -124,9 +124,9 @@ TEST_F(CliRunTest, BisectFindsThePartOfTheCompilerThatIsNoPass) {
         runJson({"bisect", sample, "--by", "subsystem", "--plant", fmt::format("pass:{}=accuracy", part)}, 1);
     EXPECT_EQ(bad["culprits"], json::array({subsystem})) << part;
   }
-  EXPECT_EQ(
-      run({"bisect", sample, "--by", "subsystem", "--backend", "interp", "--plant", "pass:memory_plan=accuracy"}).status,
-      2);
+  EXPECT_EQ(run({"bisect", sample, "--by", "subsystem", "--backend", "interp", "--plant", "pass:memory_plan=accuracy"})
+                .status,
+            2);
 }
 
 TEST_F(CliRunTest, DecompositionsAreASubsystem) {
@@ -142,8 +142,7 @@ TEST_F(CliRunTest, DecompositionsAreASubsystem) {
     return runJson(arguments, status)["culprits"];
   };
   EXPECT_EQ(bisect({"--decompositions", "inductor"}, 0), json::array());
-  EXPECT_EQ(bisect({"--decompositions", "inductor", "--plant", "exp=accuracy"}, 1),
-            json::array({"decompositions"}));
+  EXPECT_EQ(bisect({"--decompositions", "inductor", "--plant", "exp=accuracy"}, 1), json::array({"decompositions"}));
   EXPECT_EQ(bisect({"--decompositions", "inductor", "--plant", "pass:cse=accuracy"}, 1),
             json::array({"post-grad passes"}));
   EXPECT_EQ(run({"bisect", graph, "--by", "subsystem", "--plant", "exp=accuracy"}).status, 2);

@@ -72,7 +72,8 @@ TEST_F(StoreCommand, ADamagedPageIsAnErrorWithExitTwo) {
   const auto whole = run({"export", "c1", "-o", (folder / "whole").string()});
   ASSERT_EQ(whole.status, 0) << whole.errors;
   // The last pages are data; without the schema on those before them a store cannot even be opened.
-  for (std::size_t page = bytes.size() / 4096 * 7 / 8 * 4096; page + 2000 < bytes.size(); page += 4096) bytes[page + 2000] ^= 4;
+  for (std::size_t page = bytes.size() / 4096 * 7 / 8 * 4096; page + 2000 < bytes.size(); page += 4096)
+    bytes[page + 2000] ^= 4;
   write("kerf.db", bytes);
   const auto damaged = run({"export", "c1", "-o", (folder / "damaged").string()});
   EXPECT_EQ(damaged.status, 2);

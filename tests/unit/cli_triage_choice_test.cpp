@@ -86,8 +86,8 @@ TEST_F(TriageChoiceTest, OnePyTorchJudgesAllCaptures) {
 
 TEST_F(TriageChoiceTest, AReductionIsExportedWithItsIssue) {
   capture("a.py", "relu");
-  const auto small = runJson({"minify", (folder / "fails/a.py").string(), "--plant", "relu=accuracy", "-o",
-                              (folder / "small").string()});
+  const auto small = runJson(
+      {"minify", (folder / "fails/a.py").string(), "--plant", "relu=accuracy", "-o", (folder / "small").string()});
   const std::string reduction = small["reduction_id"];
   EXPECT_EQ(run({"export", reduction, "-o", (folder / "again").string()}).status, 0);
   EXPECT_TRUE(fs::exists(folder / "again/repro.py"));

@@ -25,7 +25,8 @@ void expectSameBits(const GraphFixture& f, const std::string& what) {
     const Tensor &a = expected[k].tensor(), &b = given[k].tensor();
     ASSERT_EQ(b.dtype(), DType::BFloat16);
     for (std::int64_t i = 0; i < a.numel(); ++i)
-      ASSERT_EQ(a.data<BFloat16>()[i].bits, b.data<BFloat16>()[i].bits) << what << ", output " << k << ", element " << i;
+      ASSERT_EQ(a.data<BFloat16>()[i].bits, b.data<BFloat16>()[i].bits)
+          << what << ", output " << k << ", element " << i;
   }
 }
 

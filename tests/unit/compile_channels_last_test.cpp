@@ -43,8 +43,8 @@ struct Net : GraphFixture {
 LoweredGraph scheduled(const GraphModule& module) {
   auto values = classifyValues(module);
   EXPECT_TRUE(values);
-  auto graph = scheduleGraph(std::make_shared<const ValueTable>(std::move(*values)), true, true,
-                             ImageLayout::ChannelsLast);
+  auto graph =
+      scheduleGraph(std::make_shared<const ValueTable>(std::move(*values)), true, true, ImageLayout::ChannelsLast);
   EXPECT_TRUE(graph);
   return std::move(*graph);
 }
@@ -97,13 +97,14 @@ TEST(ChannelsLast, AResidualBlockWithSqueezeAndExcitation) {
   const NodeId deep = net.silu(net.normalised(net.conv(wide, net.weight({24, 1, 5, 5}), 1, 2, 24), 24));
   const NodeId mean = net.call("aten.mean.dim", {deep, numbers({-1, -2}), Argument(true)});
   const NodeId squeezed = net.silu(net.conv(mean, net.weight({6, 24, 1, 1}), 1, 0, 1, net.weight({6})));
-  const NodeId gate = net.call("aten.sigmoid.default",
-                               {net.conv(squeezed, net.weight({24, 6, 1, 1}), 1, 0, 1, net.weight({24}))});
+  const NodeId gate =
+      net.call("aten.sigmoid.default", {net.conv(squeezed, net.weight({24, 6, 1, 1}), 1, 0, 1, net.weight({24}))});
   const NodeId gated = net.call("aten.mul.Tensor", {gate, deep});
   const NodeId narrow = net.normalised(net.conv(gated, net.weight({16, 24, 1, 1}), 1, 0), 16);
   const NodeId sum = net.call("aten.add.Tensor", {narrow, stem});
   const NodeId last = net.conv(sum, net.weight({8, 16, 3, 3}), 1, 1);
-  const NodeId pooled = net.call("aten.mean.dim", {net.call("aten.relu.default", {last}), numbers({2, 3}), Argument(true)});
+  const NodeId pooled =
+      net.call("aten.mean.dim", {net.call("aten.relu.default", {last}), numbers({2, 3}), Argument(true)});
   net.output({net.call("aten.view.default", {pooled, numbers({2, 8})})});
   const LoweredGraph graph = scheduled(net.module);
   EXPECT_GE(joinedSteps(graph), 5u);
@@ -127,10 +128,10 @@ TEST(ChannelsLast, ViewsThatNeedRowMajorMemoryKeepIt) {
   const NodeId a = net.conv(x, net.weight({8, 4, 1, 1}), 1, 0);
   const NodeId tokens = net.call("aten.view.default", {a, numbers({2, 8, 48})});
   const NodeId b = net.conv(x, net.weight({8, 4, 3, 3}), 1, 1);
-  const NodeId halves = net.call("aten.slice.Tensor", {b, Argument(std::int64_t(1)), Argument(std::int64_t(2)),
-                                                       Argument(std::int64_t(6))});
-  const NodeId strided = net.call("aten.as_strided.default", {net.conv(x, net.weight({3, 4, 1, 1}), 1, 0),
-                                                              numbers({2, 9}), numbers({144, 3})});
+  const NodeId halves = net.call("aten.slice.Tensor",
+                                 {b, Argument(std::int64_t(1)), Argument(std::int64_t(2)), Argument(std::int64_t(6))});
+  const NodeId strided = net.call("aten.as_strided.default",
+                                  {net.conv(x, net.weight({3, 4, 1, 1}), 1, 0), numbers({2, 9}), numbers({144, 3})});
   net.output({net.call("aten.tanh.default", {tokens}), net.call("aten.exp.default", {halves}),
               net.call("aten.neg.default", {strided})});
   expectSameAsInterpreter(net, 1e-4);

@@ -31,7 +31,7 @@ std::array<Tensor, 2> everyPair(DType dtype, const std::vector<double>& numbers)
 class CudaQuotients : public ::testing::TestWithParam<DType> {};
 
 TEST_P(CudaQuotients, OfFloatsAreTheInterpreters) {
-  const auto [x, y] = everyPair(GetParam(), {0,   -0.0, 1,     -1,   2,     3,        -3,        0.1,        7.5, -7.5,
+  const auto [x, y] = everyPair(GetParam(), {0,   -0.0, 1,    -1,   2,     3,        -3,        0.1,        7.5, -7.5,
                                              100, 1e-3, 0.25, -0.7, 12345, infinite, -infinite, notANumber, 5,   6});
   const std::string type = fmt::format("\"{}[400]\"", dtypeInfo(GetParam()).shortCode);
   std::vector<std::string> calls{"torch.ops.aten.floor_divide.default(x, y)",

@@ -52,7 +52,8 @@ TEST(CudaOnHost, SumsOfEverythingAreSharedByBlocks) {
 LoopKernel normalized(std::int64_t rows, std::int64_t columns, DType type) {
   LoopKernel kernel = kernelOn({{rows, false}, {columns, true}}, {type, DType::Float32, DType::Float32});
   ExprBuilder b(kernel);
-  const int x = b.convert(b.load(0, at({columns, 1})), DType::Float32), count = b.constant(double(columns), DType::Float32);
+  const int x = b.convert(b.load(0, at({columns, 1})), DType::Float32),
+            count = b.constant(double(columns), DType::Float32);
   const int off = b.binary(ExprOp::Sub, x, b.binary(ExprOp::Div, b.reduce(ExprOp::ReduceSum, x), count));
   const int square = b.binary(ExprOp::Div, b.reduce(ExprOp::ReduceSum, b.binary(ExprOp::Mul, off, off)), count);
   const int root = b.unary(ExprOp::Sqrt, square);
@@ -63,8 +64,9 @@ LoopKernel normalized(std::int64_t rows, std::int64_t columns, DType type) {
 /// Rows that the registers of one block do not hold: blocks of a cluster have parts of each.
 TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
   const KernelTarget hopper = KernelTarget::of("sm_90");
-  for (const auto& [columns, type] : {std::pair{std::int64_t{16392}, DType::Float32}, std::pair{std::int64_t{17001}, DType::Float32},
-                                      std::pair{std::int64_t{40000}, DType::BFloat16}}) {
+  for (const auto& [columns, type] :
+       {std::pair{std::int64_t{16392}, DType::Float32}, std::pair{std::int64_t{17001}, DType::Float32},
+        std::pair{std::int64_t{40000}, DType::BFloat16}}) {
     Made norm = made(normalized(3, columns, type), hopper);
     EXPECT_EQ(norm.kernel.shape.cluster, 4) << columns;
     EXPECT_EQ(norm.kernel.shape.threads, 256);
@@ -83,7 +85,8 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
       for (std::int64_t i = 0; i < columns; ++i) square += (own[i] - mean) * (own[i] - mean) / double(columns);
       EXPECT_NEAR(roots[row], std::sqrt(square), 1e-4) << columns;
       for (std::int64_t i = 0; i < columns; ++i)
-        ASSERT_NEAR(y[row * std::size_t(columns) + std::size_t(i)], (own[i] - mean) / std::sqrt(square), 1e-4) << row << " " << i;
+        ASSERT_NEAR(y[row * std::size_t(columns) + std::size_t(i)], (own[i] - mean) / std::sqrt(square), 1e-4)
+            << row << " " << i;
     }
   }
   EXPECT_EQ(generateKernel(normalized(3, 8192, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
@@ -92,7 +95,9 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
   EXPECT_EQ(longest->shape.cluster, 8);
   EXPECT_EQ(longest->shape.threads, 1024);
   EXPECT_EQ(generateKernel(normalized(3, 300000, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
-  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, KernelTarget::of("sm_80"))->shape.cluster, 1);
+  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, KernelTarget::of("sm_80"))
+                ->shape.cluster,
+            1);
 }
 
 /// Rows of a table at places that are read: packs of them, several of a thread; and single elements.
@@ -119,8 +124,8 @@ TEST(CudaOnHost, ElementsAtReadPlacesAreUnderWayTogether) {
 
 /// [batches, rows, columns] → Σ over rows of x·y + column's bias, times 3.
 LoopKernel columnSum(std::int64_t batches, std::int64_t rows, std::int64_t columns, DType type) {
-  LoopKernel kernel = kernelOn({{batches, false}, {columns, false}, {rows, true}},
-                               {type, DType::Float32, DType::Float32});
+  LoopKernel kernel =
+      kernelOn({{batches, false}, {columns, false}, {rows, true}}, {type, DType::Float32, DType::Float32});
   ExprBuilder b(kernel);
   const int x = b.convert(b.load(0, at({rows * columns, 1, columns})), DType::Float32);
   const int bias = b.load(1, at({0, 1}));
@@ -216,7 +221,8 @@ void expectOddSoftmax(std::size_t rows, std::size_t columns, KernelTarget target
   std::vector<std::uint16_t> x(values.size() + 2 * around, 0x7fc0), out(x.size(), 0x1234);
   std::uint16_t *const from = x.data() + around + off, *const to = out.data() + around + off;
   std::ranges::transform(values, from, bf16);
-  softmax.host->run({std::span(x).subspan(around + off), std::span(out).subspan(around + off)}, 2 * softmax.kernel.shape.cluster);
+  softmax.host->run({std::span(x).subspan(around + off), std::span(out).subspan(around + off)},
+                    2 * softmax.kernel.shape.cluster);
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0;
     for (std::size_t c = 0; c < columns; ++c) sum += std::exp(double(values[r * columns + c]) - 8);
@@ -298,7 +304,9 @@ TEST(CudaOnHost, RowsShiftedUnlikeMostGoOneByOne) {
 LoopKernel transposedAdd(std::int64_t batches, std::int64_t lines, std::int64_t columns, DType type) {
   LoopKernel kernel = kernelOn({{batches, false}, {lines, false}, {columns, false}}, {type, type, type});
   ExprBuilder b(kernel);
-  const auto load = [&](int buffer, Affine index) { return b.convert(b.load(buffer, std::move(index)), DType::Float32); };
+  const auto load = [&](int buffer, Affine index) {
+    return b.convert(b.load(buffer, std::move(index)), DType::Float32);
+  };
   const std::int64_t all = lines * columns;
   const int sum = b.binary(ExprOp::Add, load(0, at({all, columns, 1})), load(1, at({all, 1, lines})));
   kernel.stores = {{2, at({all, columns, 1}), b.convert(sum, type), true}};
@@ -331,8 +339,8 @@ TEST(CudaOnHost, TransposedOperandsGoThroughTiles) {
 TEST(CudaOnHost, ManyTransposedOperandsShareTheTilesOfOneKernel) {
   constexpr std::int64_t lines = 72, columns = 100;
   for (const int others : {2, 3, 5}) {
-    LoopKernel kernel = kernelOn({{lines, false}, {columns, false}},
-                                 std::vector<DType>(std::size_t(others) + 2, DType::Float32));
+    LoopKernel kernel =
+        kernelOn({{lines, false}, {columns, false}}, std::vector<DType>(std::size_t(others) + 2, DType::Float32));
     ExprBuilder b(kernel);
     int sum = b.load(0, at({columns, 1}));
     for (int k = 1; k <= others; ++k) sum = b.binary(ExprOp::Add, sum, b.load(k, at({1, lines})));

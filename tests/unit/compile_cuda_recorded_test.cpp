@@ -42,8 +42,8 @@ void checkOnDevice(const std::string& line, const SafetensorsFile& tensors, Devi
   ASSERT_EQ(wanted.size(), results.size()) << call->id;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i].isTensor()) continue;
-    ASSERT_NO_FATAL_FAILURE(
-        expectClose(wanted[i].tensor(), results[i].tensor(), toleranceFor(wanted[i]), fmt::format("{} output {}", call->id, i)));
+    ASSERT_NO_FATAL_FAILURE(expectClose(wanted[i].tensor(), results[i].tensor(), toleranceFor(wanted[i]),
+                                        fmt::format("{} output {}", call->id, i)));
   }
 }
 

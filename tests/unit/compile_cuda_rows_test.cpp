@@ -44,10 +44,10 @@ TEST(CudaRows, QuotientsBySumsWithoutAnInverseAreRight) {
 /// Rows by one number each, in float32: the bits of a division, but of what is next to subnormal.
 TEST(CudaRows, QuotientsOfRowsHaveTheBitsOfADivision) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> divisors{1,    3,  1.9999999f, 50257.125f, 3e38f, 2e30f,
-                                    0.75f, -3, 1e-39f,     -1e-30f,    0,     infinity, NAN};
-  const std::vector<float> edges{0.0f, -0.0f, 1.4e-45f, 1e-39f, 8.6e-19f, 8.7e-19f, 1e18f, 1.2e18f, 3.4e38f, -3.4e38f,
-                                 infinity, -infinity, NAN};
+  const std::vector<float> divisors{1,  3,      1.9999999f, 50257.125f, 3e38f,    2e30f, 0.75f,
+                                    -3, 1e-39f, -1e-30f,    0,          infinity, NAN};
+  const std::vector<float> edges{0.0f,    -0.0f,   1.4e-45f, 1e-39f,   8.6e-19f,  8.7e-19f, 1e18f,
+                                 1.2e18f, 3.4e38f, -3.4e38f, infinity, -infinity, NAN};
   const std::size_t rows = divisors.size(), columns = 4096;
   LoopKernel kernel = kernelOn({{std::int64_t(rows), false}, {std::int64_t(columns), true}},
                                {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
@@ -112,7 +112,8 @@ TEST(CudaRows, SumsThatAreStoredInFloat64AreFormedInIt) {
   constexpr std::size_t columns = 4096;
   LoopKernel kernel = kernelOn({{2, false}, {columns, true}}, {DType::Float32, DType::Float64});
   ExprBuilder b(kernel);
-  kernel.stores = {{1, at({1}), b.reduce(ExprOp::ReduceSum, b.convert(b.load(0, at({columns, 1})), DType::Float64)), false}};
+  kernel.stores = {
+      {1, at({1}), b.reduce(ExprOp::ReduceSum, b.convert(b.load(0, at({columns, 1})), DType::Float64)), false}};
   Made sums = made(kernel);
   EXPECT_THAT(sums.kernel.text(), Not(HasSubstr("float sum")));
   ASSERT_TRUE(sums.host) << sums.host.error().text();

@@ -192,7 +192,8 @@ TEST(CudaSource, LongRowsAreForClustersWhereTheDeviceHasThem) {
               HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
   EXPECT_THAT(of(131071, "sm_90"),
               HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(1024) cuda_fused_test_0("));
-  for (const std::string_view older : {"sm_75", "sm_80", "sm_89", ""}) EXPECT_THAT(of(50257, older), Not(HasSubstr("cluster")));
+  for (const std::string_view older : {"sm_75", "sm_80", "sm_89", ""})
+    EXPECT_THAT(of(50257, older), Not(HasSubstr("cluster")));
   EXPECT_THAT(of(8192, "sm_90"), Not(HasSubstr("cluster")));
 }
 

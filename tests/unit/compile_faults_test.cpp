@@ -113,8 +113,7 @@ TEST(PlantedFaultsDeathTest, HangDoesNotEnd) {
     setrlimit(RLIMIT_CPU, &oneSecond);
     (void)(*graph)->run(chain.inputs);
   };
-  EXPECT_EXIT(
-      limited(), [](int status) { return WIFSIGNALED(status); }, "");
+  EXPECT_EXIT(limited(), [](int status) { return WIFSIGNALED(status); }, "");
 }
 
 /// Halves, 0-dimensional and strided results.

@@ -124,7 +124,8 @@ TEST(SearchLoops, SortedRowsOfTheirOwn) {
   for (std::int64_t width = 1; width <= 17; ++width) {
     GraphFixture f;
     Tensor sorted = *Tensor::zeros(DType::Float32, {3, width}), values = counted({3, 9}, -1);
-    for (std::int64_t i = 0; i < sorted.numel(); ++i) sorted.data<float>()[i] = float(i % width) * 0.5f - float(i / width);
+    for (std::int64_t i = 0; i < sorted.numel(); ++i)
+      sorted.data<float>()[i] = float(i % width) * 0.5f - float(i / width);
     const NodeId edges = f.input("edges", sorted), x = f.input("x", values);
     f.output({f.call("aten.searchsorted.Tensor", {edges, x}, {{"out_int32", true}})});
     const ValueList outs = expectSameBits(f, fmt::format("{}", width));

@@ -67,7 +67,8 @@ TEST(Hoists, LargeValuesAndThoseOfSeveralReadersHaveMemory) {
   expectSame(large, 2, 1e-5, "large");
   GraphFixture seen;
   const NodeId y = seen.input("y", DType::Float32, {9, 50});
-  const NodeId factor = seen.call("aten.rsqrt.default", {seen.call("aten.abs.default", {seen.input("v", DType::Float32, {50})})});
+  const NodeId factor =
+      seen.call("aten.rsqrt.default", {seen.call("aten.abs.default", {seen.input("v", DType::Float32, {50})})});
   seen.output({seen.call("aten.mul.Tensor", {y, factor}), factor});
   expectSame(seen, 2, 1e-5, "seen");
 }

@@ -70,7 +70,8 @@ TEST(IndexPutLoops, ManyRowsAreLoopsToo) {
 TEST(IndexPutLoops, MasksAreCalls) {
   Tensor mask = *Tensor::zeros(DType::Bool, {6});
   mask.data<bool>()[4] = true;
-  expectPut(graphOf(R"(x: "f32[6]", m: "b8[6]", v: "f32[]")", "x, [m], v"), {counted({6}), mask, counted({}, 3)}, false);
+  expectPut(graphOf(R"(x: "f32[6]", m: "b8[6]", v: "f32[]")", "x, [m], v"), {counted({6}), mask, counted({}, 3)},
+            false);
 }
 
 TEST(IndexPutLoops, AnIndexOutsideIsTheErrorOfTheOpsOwnKernel) {

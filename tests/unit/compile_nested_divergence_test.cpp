@@ -87,7 +87,7 @@ TEST(NestedDivergence, OfALoopPointsIntoItsBody) {
   const Nested loop(loopText, {Tensor::scalarInt(0, DType::Int64), floats({0.25f, -1})});
   const auto good = loop.run("");
   EXPECT_THAT(names(good), ::testing::ElementsAre("neg", "cond_fn/lt", "body_fn/add", "body_fn/cos", "body_fn/mul",
-                                                "getitem", "getitem_1", "exp"));
+                                                  "getitem", "getitem_1", "exp"));
   EXPECT_THAT(bad(good), ::testing::IsEmpty());
   EXPECT_EQ(good.nestedNote, "");
   EXPECT_EQ(rowOf(good, "body_fn/cos").elements, 2);
@@ -176,7 +176,7 @@ TEST(NestedDivergence, GoesAsDeepAsGraphsAreNested) {
   const Nested branch(branchText, {Tensor::scalarInt(1, DType::Bool), floats({0.5f, 1, -2})});
   const auto report = branch.run("relu=accuracy");
   EXPECT_THAT(names(report), ::testing::ElementsAre("true_graph_0/repeated/relu", "true_graph_0/repeated/tanh",
-                                                  "true_graph_0/getitem", "true_graph_0/sin", "getitem"));
+                                                    "true_graph_0/getitem", "true_graph_0/sin", "getitem"));
   EXPECT_THAT(firstBad(report), ::testing::ElementsAre("true_graph_0/repeated/relu"));
   EXPECT_THAT(bad(report), ::testing::Not(::testing::IsEmpty()));
 }

@@ -19,8 +19,8 @@ using testing_support::parsed;
 class ObjectCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder = fs::temp_directory_path() /
-             fmt::format("kerf_objects_{}_{}", getpid(), ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder = fs::temp_directory_path() / fmt::format("kerf_objects_{}_{}", getpid(),
+                                                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder);
   }
   void TearDown() override { fs::remove_all(folder); }
@@ -40,7 +40,10 @@ class ObjectCacheTest : public ::testing::Test {
 
   fs::path folder;
   const Hash128 key = hashText("a kernel"), other = hashText("another kernel");
-  const CachedObject entry{std::string("\x7f" "ELF\0code", 9), {"loop text", "", "llvm text"}};
+  const CachedObject entry{std::string("\x7f"
+                                       "ELF\0code",
+                                       9),
+                           {"loop text", "", "llvm text"}};
 };
 
 TEST_F(ObjectCacheTest, GivesBackWhatWasStored) {

@@ -12,7 +12,8 @@ using testing_support::GraphFixture;
 struct LongChain : GraphFixture {
   LongChain() {
     NodeId x = input("x", DType::Float32, {16, 16});
-    for (int i = 0; i < 4; ++i) x = call("aten.sin.default", {call("aten.relu.default", {call("aten.mm.default", {x, x})})});
+    for (int i = 0; i < 4; ++i)
+      x = call("aten.sin.default", {call("aten.relu.default", {call("aten.mm.default", {x, x})})});
     output({x});
   }
 };

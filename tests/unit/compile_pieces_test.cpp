@@ -37,7 +37,8 @@ TEST(Pieces, ARotaryEmbeddingIsOneKernel) {
                    sin = f.input("s", dtype, {sizes[2], sizes[3]});
       const NodeId first = f.call("aten.slice.Tensor", {x, number(3), number(0), number(half)});
       const NodeId second = f.call("aten.slice.Tensor", {x, number(3), number(half), number(sizes[3])});
-      const NodeId turned = f.call("aten.cat.default", {pairOf(f.call("aten.neg.default", {second}), first), number(-1)});
+      const NodeId turned =
+          f.call("aten.cat.default", {pairOf(f.call("aten.neg.default", {second}), first), number(-1)});
       const NodeId left = f.call("aten.mul.Tensor", {x, cos}), right = f.call("aten.mul.Tensor", {turned, sin});
       f.output({f.call("aten.add.Tensor", {left, right})});
       expectKernels(f, 1, fmt::format("rotary of {}", sizes.back()));
@@ -64,9 +65,9 @@ TEST(Pieces, OfOtherTypesAndConstants) {
   const NodeId x = f.input("x", DType::Int32, {3, 4}), y = f.input("y", DType::Float32, {3, 2});
   const NodeId zeros = f.call("aten.full_like.default", {y, Argument(0.5)});
   const NodeId less = f.call("aten.lt.Scalar", {x, number(1)});
-  f.output({f.call("aten.cat.default",
-                   {Argument::list({Argument(less), Argument(zeros), Argument(y), Argument(f.call("aten.neg.default", {x}))}),
-                    number(1)})});
+  f.output({f.call("aten.cat.default", {Argument::list({Argument(less), Argument(zeros), Argument(y),
+                                                        Argument(f.call("aten.neg.default", {x}))}),
+                                        number(1)})});
   expectKernels(f, 1, "types");
 }
 

@@ -29,9 +29,10 @@ TEST(LoopParts, PiecesAlongTheRowsAreReadWithoutACondition) {
 TEST(LoopParts, OfEveryWayToBeComparedWith) {
   for (const char* call :
        {"constant_pad_nd.default(x, [3, 5], 2.5)", "constant_pad_nd.default(x, [-3, 5], 2.5)",
-        "constant_pad_nd.default(x, [1, 70, 2, 1], 0.0)", "roll.default(x, [5], [1])", "roll.default(x, [-1, 2], [1, 0])",
-        "reflection_pad1d.default(x, [7, 9])", "replication_pad1d.default(x, [7, 9])", "cat.default([x, x, x, x, x], 1)",
-        "stack.default([x, x], 2)", "slice_scatter.default(x, y, 1, 40, 50)", "select_scatter.default(x, z, 1, 63)",
+        "constant_pad_nd.default(x, [1, 70, 2, 1], 0.0)", "roll.default(x, [5], [1])",
+        "roll.default(x, [-1, 2], [1, 0])", "reflection_pad1d.default(x, [7, 9])",
+        "replication_pad1d.default(x, [7, 9])", "cat.default([x, x, x, x, x], 1)", "stack.default([x, x], 2)",
+        "slice_scatter.default(x, y, 1, 40, 50)", "select_scatter.default(x, z, 1, 63)",
         "select_scatter.default(x, z, 1, 0)", "slice_backward.default(y, [6, 200], 1, 190, 200, 1)"}) {
     SCOPED_TRACE(call);
     const std::string text = fmt::format(

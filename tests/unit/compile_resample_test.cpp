@@ -110,10 +110,10 @@ TEST(Resampling, GradientsOfEverySize) {
           GraphFixture f;
           const NodeId grad = f.input("g", dtype, wholeSizes(image.out));
           const std::string op = cubic ? "aten.upsample_bicubic2d" : linearName(image.in.size());
-          f.output({f.call(op + "_backward.default",
-                           withFactors({grad, wholeNumbers(image.out), wholeNumbers(wholeSizes(image.in)),
-                                        Argument(corners)},
-                                       image))});
+          f.output({f.call(
+              op + "_backward.default",
+              withFactors({grad, wholeNumbers(image.out), wholeNumbers(wholeSizes(image.in)), Argument(corners)},
+                          image))});
           expectResampledAlike(f, 4 * toleranceFor(dtype), fmt::format("{} {} {}", op, image.name, corners),
                                Runs::Either);
         }

@@ -44,12 +44,14 @@ struct Line {
   Sizes sizes;
   std::int64_t dim;
 };
-const Line lines[] = {{{37}, 0},       {{5, 31}, 1},    {{31, 5}, 0},       {{31, 40}, -2}, {{3, 7, 11}, 1},
-                      {{3, 7, 11}, 0}, {{3, 7, 11}, 2}, {{1, 1500}, 1},     {{4, 1}, 1},    {{1, 6}, 0},
+const Line lines[] = {{{37}, 0},       {{5, 31}, 1},      {{31, 5}, 0},   {{31, 40}, -2}, {{3, 7, 11}, 1},
+                      {{3, 7, 11}, 0}, {{3, 7, 11}, 2},   {{1, 1500}, 1}, {{4, 1}, 1},    {{1, 6}, 0},
                       {{70, 1100}, 0}, {{2, 9, 1030}, 1}, {{200000}, 0}};
 
 /// All of them in float32, the first few in other types.
-std::span<const Line> linesFor(DType dtype) { return std::span(lines).first(dtype == DType::Float32 ? std::size(lines) : 4); }
+std::span<const Line> linesFor(DType dtype) {
+  return std::span(lines).first(dtype == DType::Float32 ? std::size(lines) : 4);
+}
 
 const DType everyType[] = {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16,
                            DType::Int64,   DType::Int32,   DType::UInt8,    DType::Bool};
@@ -60,13 +62,17 @@ TEST(ScanLoops, SumsAndProducts) {
       for (const Line& line : linesFor(dtype)) {
         GraphFixture f;
         f.output({f.call(op, {f.input("x", dtype, line.sizes), line.dim})});
-        expectScanned(f, 0, fmt::format("{} {} {} along {}", op, dtypeInfo(dtype).shortCode, line.sizes.size(), line.dim));
+        expectScanned(f, 0,
+                      fmt::format("{} {} {} along {}", op, dtypeInfo(dtype).shortCode, line.sizes.size(), line.dim));
       }
 }
 
 TEST(ScanLoops, OfAnotherType) {
-  for (const auto& [from, to] : {std::pair{DType::Float32, "float64"}, {DType::Float32, "int32"},
-                                 {DType::Int64, "float32"}, {DType::Float64, "bfloat16"}, {DType::Int32, "bool"}}) {
+  for (const auto& [from, to] : {std::pair{DType::Float32, "float64"},
+                                 {DType::Float32, "int32"},
+                                 {DType::Int64, "float32"},
+                                 {DType::Float64, "bfloat16"},
+                                 {DType::Int32, "bool"}}) {
     const std::string text = fmt::format(
         "def forward(self, x: \"{}[6, 9]\"):\n    cumsum = torch.ops.aten.cumsum.default(x, 1, dtype = torch.{})\n"
         "    return (cumsum,)\n",
@@ -106,9 +112,10 @@ TEST(ScanLoops, ExtremaAndWhereTheyStand) {
 
 TEST(ScanLoops, WhatIsNoNumber) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-  const std::vector<std::vector<double>> rows{{-0.0, 0.0, -0.0, 1, 1},          {1, nan, 2, nan, 3},
-                                              {infinity, -infinity, 1, 2, 3},   {-infinity, -infinity, -infinity, 0, 1},
-                                              {nan, infinity, -infinity, 0, 5}, {-infinity, infinity, infinity, 2, nan}};
+  const std::vector<std::vector<double>> rows{
+      {-0.0, 0.0, -0.0, 1, 1},          {1, nan, 2, nan, 3},
+      {infinity, -infinity, 1, 2, 3},   {-infinity, -infinity, -infinity, 0, 1},
+      {nan, infinity, -infinity, 0, 5}, {-infinity, infinity, infinity, 2, nan}};
   Tensor x = *Tensor::zeros(DType::Float64, {std::int64_t(rows.size()), 5});
   for (std::size_t r = 0; r < rows.size(); ++r) std::ranges::copy(rows[r], x.data<double>() + 5 * r);
   for (const char* op : {"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
@@ -157,7 +164,9 @@ TEST(ScanLoops, WhatIsExpensiveIsNotComputedAlongRows) {
     cumsum = torch.ops.aten.cumsum.default(exp, {})
     sigmoid = torch.ops.aten.sigmoid.default(cumsum)
     return (sigmoid,)
-)", rows ? 1 : 0).c_str());
+)",
+                                                  rows ? 1 : 0)
+                                          .c_str());
     const auto graph = compileFx(module);
     ASSERT_TRUE(graph);
     EXPECT_THAT((*graph)->kernels(), ::testing::SizeIs(rows ? 3 : 1));

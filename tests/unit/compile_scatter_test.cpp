@@ -51,8 +51,8 @@ Tensor placesFor(const Written& w, DType dtype) {
   return places;
 }
 
-const DType writtenTypes[] = {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64,
-                              DType::Int32,   DType::UInt8,   DType::Bool};
+const DType writtenTypes[] = {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16,
+                              DType::Int64,   DType::Int32,   DType::UInt8,    DType::Bool};
 
 double toleranceOf(DType dtype) { return dtype == DType::BFloat16 ? 8e-3 : dtype == DType::Float16 ? 1e-3 : 1e-6; }
 
@@ -65,7 +65,8 @@ TEST(ScatterLoops, TensorsAndNumbers) {
       f.output({f.call("aten.scatter.src", {x, dim, index, f.input("s", dtype, w.source)})});
       expectScatteredAlike(f, 0, w.name);
       const NodeId y = g.input("x", dtype, w.self), other = g.input("i", placesFor(w, DType::Int32));
-      g.output({g.call("aten.scatter.value", {y, dim, other, isFloating(dtype) ? Argument(0.3) : Argument(std::int64_t{1})})});
+      g.output({g.call("aten.scatter.value",
+                       {y, dim, other, isFloating(dtype) ? Argument(0.3) : Argument(std::int64_t{1})})});
       expectScatteredAlike(g, 0, w.name);
     }
 }
@@ -143,13 +144,15 @@ TEST(ScatterLoops, StridedOperandsAndMoreIndicesThanEveryElementAsksFor) {
   const Tensor values = testing_support::randomTensor(DType::Float32, {9, 6}, f.random);
   const Written w{"", {6, 9}, {6, 2}, {6, 2}, 1};
   const Tensor places = placesFor({"", {2, 9}, {2, 6}, {}, 1}, DType::Int64);
-  const NodeId x = f.input("x", values.viewAs({6, 9}, {1, 6}, 0)), index = f.input("i", places.viewAs({6, 2}, {1, 6}, 0));
+  const NodeId x = f.input("x", values.viewAs({6, 9}, {1, 6}, 0)),
+               index = f.input("i", places.viewAs({6, 2}, {1, 6}, 0));
   f.output({f.call("aten.scatter_add.default", {x, Argument(w.dim), index, f.input("s", DType::Float32, w.source)})});
   expectScatteredAlike(f, 1e-6, "strided");
   GraphFixture g;
   const Written many{"", {3, 20}, {3, 9}, {3, 9}, 1};
   const NodeId y = g.input("x", DType::Float32, many.self), more = g.input("i", placesFor(many, DType::Int64));
-  g.output({g.call("aten.scatter_add.default", {y, Argument(many.dim), more, g.input("s", DType::Float32, many.source)})});
+  g.output(
+      {g.call("aten.scatter_add.default", {y, Argument(many.dim), more, g.input("s", DType::Float32, many.source)})});
   expectScatteredAlike(g, 1e-6, "nine");
 }
 

@@ -24,11 +24,11 @@ void expectSame(const char* text, const ValueList& inputs) {
 }
 
 LoopKernel sumOver(std::vector<LoopVariable> variables) {
-  LoopKernel kernel{.name = "k", .variables = std::move(variables), .buffers = {{DType::Float32, "x"}, {DType::Float32, "y"}}};
+  LoopKernel kernel{
+      .name = "k", .variables = std::move(variables), .buffers = {{DType::Float32, "x"}, {DType::Float32, "y"}}};
   Affine index = Affine::variable(0);
   if (kernel.variables.size() > 1) index = index + Affine::variable(1) * kernel.variables[0].size;
-  kernel.exprs = {{.op = ExprOp::Load, .buffer = 0, .index = index},
-                  {.op = ExprOp::ReduceSum, .args = {0, -1, -1}}};
+  kernel.exprs = {{.op = ExprOp::Load, .buffer = 0, .index = index}, {.op = ExprOp::ReduceSum, .args = {0, -1, -1}}};
   kernel.stores = {{1, {}, 1, false}};
   return kernel;
 }
@@ -77,14 +77,15 @@ TEST(SharedReductions, OfColumnsWithAFactorForEachRow) {
 TEST(SharedReductions, AreNotJoinedToAConvolution) {
   const ValueList inputs{counted({1, 4, 31, 33}).viewAs({1, 4, 31, 33}, {4092, 1, 132, 4}, 0), counted({1100, 4, 1, 1}),
                          counted({1, 1100, 31, 33}), counted({1, 1100, 31, 33}, -2)};
-  expectSame(R"(def forward(self, x: "f32[1, 4, 31, 33][4092, 1, 132, 4]", w: "f32[1100, 4, 1, 1][4, 1, 4, 4]", y: "f32[1, 1100, 31, 33]", z: "f32[1, 1100, 31, 33]"):
+  expectSame(
+      R"(def forward(self, x: "f32[1, 4, 31, 33][4092, 1, 132, 4]", w: "f32[1100, 4, 1, 1][4, 1, 4, 4]", y: "f32[1, 1100, 31, 33]", z: "f32[1, 1100, 31, 33]"):
     convolution = torch.ops.aten.convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
     mul = torch.ops.aten.mul.Tensor(convolution, y)
     mul_1 = torch.ops.aten.mul.Tensor(mul, z)
     sum_1 = torch.ops.aten.sum.dim_IntList(mul_1, [1])
     return (sum_1,)
 )",
-             inputs);
+      inputs);
 }
 
 TEST(SharedReductions, GiveWhatTheInterpreterGives) {

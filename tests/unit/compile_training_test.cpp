@@ -9,13 +9,13 @@
 namespace kerf {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing_support::expectClose;
 using testing_support::expectLikeInterpreter;
 using testing_support::parsed;
 using testing_support::randomTensor;
 using testing_support::SymbolicFixture;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
 constexpr const char* layerText = R"(
@@ -40,8 +40,8 @@ struct Layer {
     options.aot.inputs = plainInputs(module);
     options.aot.inputs[1].kind = options.aot.inputs[2].kind = AotInput::Kind::Parameter;
     options.aot.requiresGrad = [](const AotInput&) { return true; };
-    auto traced = aotTrace(module, options.aot.inputs,
-                           {.stage = AotStage::Joint, .requiresGrad = options.aot.requiresGrad});
+    auto traced =
+        aotTrace(module, options.aot.inputs, {.stage = AotStage::Joint, .requiresGrad = options.aot.requiresGrad});
     EXPECT_TRUE(traced) << traced.error().text();
     if (!traced) return;
     auto decomposed = decomposeGraph(traced->module, DecompositionTable::Inductor);
@@ -83,12 +83,12 @@ TEST(TrainingCompile, HasARecordForEveryStage) {
   layer.options.aot.recordsEveryStage = true;
   const auto graph = compileFx(layer.module, layer.options);
   ASSERT_TRUE(graph) << graph.error().text();
-  EXPECT_THAT(titlesOf(**graph),
-              ElementsAre("pre_grad", "aten", "functional", "joint", "joint, inductor decompositions", "joint",
-                          "forward min_cut", "backward min_cut", "forward post_grad", "forward lowering",
-                          "forward lower", "forward schedule", "forward codegen", "forward link", "backward post_grad",
-                          "backward lowering", "backward lower", "backward schedule", "backward codegen",
-                          "backward link"));
+  EXPECT_THAT(
+      titlesOf(**graph),
+      ElementsAre("pre_grad", "aten", "functional", "joint", "joint, inductor decompositions", "joint",
+                  "forward min_cut", "backward min_cut", "forward post_grad", "forward lowering", "forward lower",
+                  "forward schedule", "forward codegen", "forward link", "backward post_grad", "backward lowering",
+                  "backward lower", "backward schedule", "backward codegen", "backward link"));
   const auto& records = (*graph)->stageRecords();
   EXPECT_EQ(records[0].nodesAfter, layer.module.graph.size());
   EXPECT_EQ(records[4].nodesAfter, layer.joint.graph.size());

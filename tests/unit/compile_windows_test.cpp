@@ -69,12 +69,13 @@ TEST(Windows, MaximaAndTheirPlaces) {
 TEST(Windows, MaximaOfNanAndInfinity) {
   GraphFixture f;
   Tensor values = *Tensor::zeros(DType::Float32, {1, 1, 6, 8});
-  for (int i = 0; i < 48; ++i) values.data<float>()[i] = i % 3 == 0 ? -std::numeric_limits<float>::infinity() : float(i % 7);
+  for (int i = 0; i < 48; ++i)
+    values.data<float>()[i] = i % 3 == 0 ? -std::numeric_limits<float>::infinity() : float(i % 7);
   for (const int i : {9, 10, 30}) values.data<float>()[i] = std::numeric_limits<float>::quiet_NaN();
   for (const int i : {20, 21, 28, 29}) values.data<float>()[i] = -std::numeric_limits<float>::infinity();
   const NodeId x = f.input("x", values);
-  const NodeId pool = f.call("aten.max_pool2d_with_indices.default",
-                             {x, numbers({2, 2}), numbers({1, 1}), numbers({1, 1})});
+  const NodeId pool =
+      f.call("aten.max_pool2d_with_indices.default", {x, numbers({2, 2}), numbers({1, 1}), numbers({1, 1})});
   f.output({f.item(pool, 0), f.item(pool, 1)});
   expectSameAsInterpreter(f, 0, "special values");
 }
@@ -96,9 +97,9 @@ TEST(Windows, APlaceOutsideOfThePlaneIsAnErrorInBoth) {
   Tensor places = *Tensor::zeros(DType::Int64, {1, 1, 2, 2});
   places.data<std::int64_t>()[3] = 16;
   const NodeId indices = f.input("i", places);
-  f.output({f.call("aten.max_pool2d_with_indices_backward.default",
-                   {grad, x, numbers({2, 2}), numbers({2, 2}), numbers({0, 0}), numbers({1, 1}), Argument(false),
-                    indices})});
+  f.output({f.call(
+      "aten.max_pool2d_with_indices_backward.default",
+      {grad, x, numbers({2, 2}), numbers({2, 2}), numbers({0, 0}), numbers({1, 1}), Argument(false), indices})});
   const auto graph = compileFx(f.module, {});
   ASSERT_TRUE(graph);
   const auto reference = f.interpret(), result = (*graph)->run(f.inputs);
@@ -112,7 +113,8 @@ TEST(Windows, PlacesThatNoPoolingFoundAreAddedToAsTheyAre) {
     GraphFixture f;
     const NodeId x = f.input("x", DType::Float32, p.image);
     const NodeId pool = maxPoolOf(f, x, p);
-    const NodeId places = f.call("aten.mul.Tensor", {f.item(pool, 1), Argument(std::int64_t{0})});  // the first, for all
+    const NodeId places =
+        f.call("aten.mul.Tensor", {f.item(pool, 1), Argument(std::int64_t{0})});  // the first, for all
     f.output({gradientOf(f, f.item(pool, 0), x, p, places)});
     expectSameAsInterpreter(f, 1e-5, p.name, false);
   }
@@ -134,9 +136,9 @@ TEST(Windows, OffsetsThatNoWindowHas) {
   GraphFixture f;
   Tensor offsets = *Tensor::zeros(DType::Int8, {1, 2, 3, 3});
   for (int i = 0; i < 18; ++i) offsets.data<std::int8_t>()[i] = std::int8_t(i * 14 - 127);
-  f.output({f.call("prims._low_memory_max_pool_offsets_to_indices.default",
-                   {f.input("o", offsets), numbers({3, 2}), numbers({7, 6}), numbers({2, 2}), numbers({1, 1}),
-                    numbers({1, 2})})});
+  f.output({f.call(
+      "prims._low_memory_max_pool_offsets_to_indices.default",
+      {f.input("o", offsets), numbers({3, 2}), numbers({7, 6}), numbers({2, 2}), numbers({1, 1}), numbers({1, 2})})});
   expectSameAsInterpreter(f, 0, "offsets");
 }
 
@@ -158,9 +160,9 @@ TEST(Windows, InductorsFormsWithOffsets) {
     if (p.stride.size() == 0) continue;
     GraphFixture f;
     const NodeId x = f.input("x", DType::Float32, p.image);
-    const NodeId pool = f.call("prims._low_memory_max_pool_with_offsets.default",
-                               {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation),
-                                Argument(p.ceilMode)});
+    const NodeId pool = f.call(
+        "prims._low_memory_max_pool_with_offsets.default",
+        {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation), Argument(p.ceilMode)});
     ArgumentList plane;
     for (const std::int64_t size : Sizes(p.image.end() - 2, p.image.end())) plane.emplace_back(size);
     const NodeId places = f.call("prims._low_memory_max_pool_offsets_to_indices.default",
@@ -179,12 +181,13 @@ TEST(Windows, AveragesAndTheirGradients) {
         GraphFixture f;
         const NodeId x = f.input("x", DType::Float32, p.image);
         const Argument given = divisor == 0 ? Argument() : Argument(divisor);
-        const NodeId pool = f.call("aten.avg_pool2d.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
-                                                               Argument(p.ceilMode), Argument(countsPadding), given});
+        const NodeId pool =
+            f.call("aten.avg_pool2d.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
+                                               Argument(p.ceilMode), Argument(countsPadding), given});
         const NodeId grad = f.call("aten.tanh.default", {pool});
         f.output({pool, f.call("aten.avg_pool2d_backward.default",
-                               {grad, x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
-                                Argument(p.ceilMode), Argument(countsPadding), given})});
+                               {grad, x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), Argument(p.ceilMode),
+                                Argument(countsPadding), given})});
         expectSameAsInterpreter(f, 1e-6, p.name);
       }
 }
@@ -218,7 +221,8 @@ TEST(Windows, ANeighbourBesideTheImageIsItsLast) {
     GraphFixture f;
     const NodeId x = f.input("x", DType::Float32, {1, 2, 1, 3});
     const std::string op = fmt::format("aten.{}.default", form);
-    f.output({f.call(op, {x, numbers({6, 7}), Argument(1.0), Argument(1.0)})});  // scales that are not those of the sizes
+    f.output(
+        {f.call(op, {x, numbers({6, 7}), Argument(1.0), Argument(1.0)})});  // scales that are not those of the sizes
     expectSameAsInterpreter(f, 0, op);
   }
 }
@@ -228,12 +232,13 @@ TEST(Windows, BetweenConvolutions) {
   const NodeId x = f.input("x", DType::Float32, {2, 3, 17, 15}), w = f.input("w", DType::Float32, {8, 3, 3, 3}),
                v = f.input("v", DType::Float32, {4, 8, 1, 1});
   const auto conv = [&](NodeId image, NodeId filter, std::int64_t padding) {
-    return f.call("aten.convolution.default", {image, filter, Argument(), numbers({1, 1}), numbers({padding, padding}),
-                                               numbers({1, 1}), Argument(false), numbers({0, 0}), Argument(std::int64_t(1))});
+    return f.call("aten.convolution.default",
+                  {image, filter, Argument(), numbers({1, 1}), numbers({padding, padding}), numbers({1, 1}),
+                   Argument(false), numbers({0, 0}), Argument(std::int64_t(1))});
   };
   const NodeId relu = f.call("aten.relu.default", {conv(x, w, 1)});
-  const NodeId pool = f.call("aten.max_pool2d_with_indices.default",
-                             {relu, numbers({3, 3}), numbers({2, 2}), numbers({1, 1})});
+  const NodeId pool =
+      f.call("aten.max_pool2d_with_indices.default", {relu, numbers({3, 3}), numbers({2, 2}), numbers({1, 1})});
   const NodeId small = conv(f.item(pool, 0), v, 0);
   f.output({f.call("aten.upsample_nearest2d.default", {small, numbers({18, 16})})});
   expectSameAsInterpreter(f, 1e-4, "convolutions", false);

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "engine/codegen_cuda/kernel_source.h"
-#include "engine/lower/value_table.h"
 #include "engine/loops/expr_builder.h"
+#include "engine/lower/value_table.h"
 #include "engine/support/thread_pool.h"
 #include "tests/support/compiled_fixture.h"
 
@@ -63,7 +63,9 @@ double near(DType dtype) { return dtype == DType::Float32 ? 2e-6 : dtype == DTyp
 const DType everyType[] = {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16,
                            DType::Int64,   DType::Int32,   DType::UInt8,    DType::Bool};
 
-Argument indexList(std::initializer_list<NodeId> nodes) { return Argument::list(ArgumentList(nodes.begin(), nodes.end())); }
+Argument indexList(std::initializer_list<NodeId> nodes) {
+  return Argument::list(ArgumentList(nodes.begin(), nodes.end()));
+}
 
 TEST(WriteLoops, EmbeddingsGradients) {
   for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16})
@@ -158,7 +160,8 @@ TEST(WriteLoops, ElementsByIndex) {
       f.output({f.call("aten.scatter.src", {x, w.dim, i, f.input("s", dtype, w.source)})});
       expectWritten(f, 0, what);
       const NodeId y = g.input("x", dtype, w.self), j = g.input("i", placesBelow(size, w.index, false, DType::Int32));
-      g.output({g.call("aten.scatter.value", {y, w.dim, j, isFloating(dtype) ? Argument(0.3) : Argument(std::int64_t{1})})});
+      g.output(
+          {g.call("aten.scatter.value", {y, w.dim, j, isFloating(dtype) ? Argument(0.3) : Argument(std::int64_t{1})})});
       expectWritten(g, 0, what + " of a number");
       const bool isHeldWide = dtype == DType::BFloat16 || dtype == DType::Float16;
       const NodeId z = h.input("x", dtype, w.self), k = h.input("i", placesBelow(size, w.index));
@@ -246,9 +249,7 @@ TEST(WriteLoops, WhatIsWrittenIsReadAndWrittenAgain) {
 )");
   const auto graph = compileFx(module);
   ASSERT_TRUE(graph) << graph.error().text();
-  const auto inputs = [] {
-    return ValueList{counted({40, 8}), placesBelow(40, {30}, true), counted({30, 8}, -40)};
-  };
+  const auto inputs = [] { return ValueList{counted({40, 8}), placesBelow(40, {30}, true), counted({30, 8}, -40)}; };
   const ValueList own = inputs(), compiled = inputs();
   const auto reference = Interpreter(module, referenceOps()).run(own), result = (*graph)->run(compiled);
   ASSERT_TRUE(reference && result);
@@ -272,7 +273,8 @@ TEST(WriteLoops, AreMadeForBackendsThatRunLoopsInOrder) {
   };
   EXPECT_EQ(kindsOf(true), (std::vector{ValueKind::Write, ValueKind::Scan}));
   EXPECT_EQ(kindsOf(false), (std::vector{ValueKind::Extern, ValueKind::Extern}));
-  LoopKernel kernel{.name = "write", .variables = {{30, false, true}}, .buffers = {{DType::Float32, "x"}, {DType::Int64, "i"}}};
+  LoopKernel kernel{
+      .name = "write", .variables = {{30, false, true}}, .buffers = {{DType::Float32, "x"}, {DType::Int64, "i"}}};
   ExprBuilder b(kernel);
   const int place = b.load(1, Affine::variable(0));
   kernel.stores.push_back({0, {}, b.constant(1, DType::Float32), true, place});
@@ -292,8 +294,7 @@ TEST(WriteLoops, RandomShapes) {
       index.push_back(d == dim ? 1 + below(40) : 1 + below(int(self.back())));
     }
     GraphFixture f;
-    const NodeId x = f.input("x", DType::Float32, self),
-                 i = f.input("i", placesBelow(self[std::size_t(dim)], index));
+    const NodeId x = f.input("x", DType::Float32, self), i = f.input("i", placesBelow(self[std::size_t(dim)], index));
     const NodeId s = f.call("aten.mul.Tensor", {f.input("s", DType::Float32, index), Argument(0.5)});
     f.output({f.call(round % 2 == 0 ? "aten.scatter_add.default" : "aten.scatter.src", {x, dim, i, s})});
     expectWritten(f, 4e-6, fmt::format("round {}", round));

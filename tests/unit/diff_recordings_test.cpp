@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/capture/common/capture.h"
-#include "engine/diff/correspondence.h"
 #include "engine/diff/compared_graph.h"
+#include "engine/diff/correspondence.h"
 #include "engine/diff/graph_diff.h"
 #include "engine/ir/printer.h"
 #include "engine/support/recordings.h"

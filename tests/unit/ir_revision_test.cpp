@@ -32,10 +32,7 @@ const Mutator mutators[] = {
     {"createNamed",
      [](Sample& s) { s.graph.insertBefore(s.out), s.graph.createNamed(Opcode::GetAttr, "w", {}, {}, "w"); }},
     {"setArgs", [](Sample& s) { s.graph.setArgs(s.late, {s.x}); }},
-    {"setKwargs",
-     [](Sample& s) {
-       s.graph.setKwargs(s.late, {{"inplace", true}});
-     }},
+    {"setKwargs", [](Sample& s) { s.graph.setKwargs(s.late, {{"inplace", true}}); }},
     {"setTarget", [](Sample& s) { s.graph.setTarget(s.late, "torch.ops.aten.neg.default"); }},
     {"setMeta", [](Sample& s) { s.graph.setMeta(s.late, {}); }},
     {"setValueMeta", [](Sample& s) { s.graph.setValueMeta(s.late, {TensorMeta{}}); }},

@@ -158,7 +158,8 @@ struct Hostile {
 
 std::vector<Hostile> hostileGraphs() {
   constexpr int many = 50'000;
-  std::vector<Hostile> graphs{{"skips", chain(many, 7)}, {"far skips", chain(many, 1000)}, {"chain", chain(many, 2 * many)}};
+  std::vector<Hostile> graphs{
+      {"skips", chain(many, 7)}, {"far skips", chain(many, 1000)}, {"chain", chain(many, 2 * many)}};
   FlatGraph star;
   star.items.push_back(box(0));
   for (int i = 1; i <= many; ++i) {

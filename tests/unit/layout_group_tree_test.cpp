@@ -18,8 +18,8 @@
 namespace kerf::ui {
 namespace {
 
-using testing::MadeCall, testing::residualModel;
 using ::testing::ElementsAre;
+using testing::MadeCall, testing::residualModel;
 using workbench::GraphDoc;
 
 std::vector<std::string> namesIn(const GroupTree& tree, int group) {
@@ -93,7 +93,8 @@ std::vector<MadeCall> stackedModel(int layers, int odd = -1, bool outside = fals
     }
   };
   add(outside ? "embed" : "h.embed", "e", "embedding");
-  for (int i = 0; i < layers; ++i) add("h." + std::to_string(i), "h" + std::to_string(i) + "_", i == odd ? "tanh" : "mul");
+  for (int i = 0; i < layers; ++i)
+    add("h." + std::to_string(i), "h" + std::to_string(i) + "_", i == odd ? "tanh" : "mul");
   add(outside ? "head" : "h.head", "o", "mm");
   return calls;
 }
@@ -143,7 +144,8 @@ TEST(FoldRepeats, FoldsWithinAListWhereABlockDiffers) {
 TEST(FoldRepeats, TakesCallsBetweenTheBlocksAlong) {
   auto calls = stackedModel(4, -1, false, 7);
   for (auto& call : calls)
-    if (call.name.starts_with("h") && call.name.ends_with("_6")) call.module = "h";  // the last of a block is no part of it
+    if (call.name.starts_with("h") && call.name.ends_with("_6"))
+      call.module = "h";  // the last of a block is no part of it
   const auto graph = testing::makeDocument(calls);
   const auto tree = foldRepeats(graph, buildGroups(graph));
   EXPECT_FALSE(hasCycle(graph, tree));
@@ -158,7 +160,8 @@ TEST(Groups, OfNamelessGraphsAreBlocksThatComeAgain) {
   for (auto& call : calls) call.module.clear();
   const auto graph = testing::makeDocument(calls);
   const auto tree = buildGroups(graph);
-  EXPECT_EQ(std::ranges::count_if(tree.groups, [](const NodeGroup& group) { return group.name.starts_with("block "); }), 0)
+  EXPECT_EQ(std::ranges::count_if(tree.groups, [](const NodeGroup& group) { return group.name.starts_with("block "); }),
+            0)
       << "blocks of six calls are shorter than what counts as a block";
   std::vector<MadeCall> longer{{"x", "", {}, "", 0}};
   const std::vector<std::string> ops{"mm", "add", "relu", "mul", "view", "exp", "sum", "sub", "neg", "cos"};
@@ -271,8 +274,7 @@ TEST(OpenToFit, OpensAllBlocksOfOneFormOrNone) {
 
 TEST(Groups, OfFiftyThousandCallsTakeLittleTime) {
   std::vector<MadeCall> calls{{"x", "", {}, "", 0}};
-  for (int i = 0; i < 50'000; ++i)
-    calls.push_back({"n" + std::to_string(i), "add", {i, std::max(0, i - 7)}, "", 0});
+  for (int i = 0; i < 50'000; ++i) calls.push_back({"n" + std::to_string(i), "add", {i, std::max(0, i - 7)}, "", 0});
   const auto graph = testing::makeDocument(calls);
   GroupTree tree;
   EXPECT_LT(testing::cpuSecondsOf([&] { tree = buildGroups(graph); }), 2 * testing::slowdown);
@@ -280,8 +282,9 @@ TEST(Groups, OfFiftyThousandCallsTakeLittleTime) {
   int visible = 0;
   for (std::size_t i = 0; i < tree.groups.size(); ++i)
     if (open[i])
-      visible += int(tree.groups[i].nodes.size()) +
-                 int(std::ranges::count_if(tree.groups[i].groups, [&](int inner) { return !open[std::size_t(inner)]; }));
+      visible +=
+          int(tree.groups[i].nodes.size()) +
+          int(std::ranges::count_if(tree.groups[i].groups, [&](int inner) { return !open[std::size_t(inner)]; }));
   EXPECT_GT(visible, 5);
   EXPECT_LT(visible, 400);
 }

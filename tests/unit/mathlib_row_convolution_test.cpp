@@ -95,7 +95,7 @@ TEST_P(RowConvolutions, HandEveryElementToTheFollowerOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, RowConvolutions,
                          ::testing::Combine(::testing::Range(std::size_t{0}, rowCases().size()), ::testing::Bool(),
-                                          ::testing::Values(1, 7)));
+                                            ::testing::Values(1, 7)));
 
 TEST(RowConvolution, IsNoneForWhatItCannotDo) {
   const Tensor image = wholeNumbers({1, 4, 6, 6}, 1), filter = wholeNumbers({4, 4, 1, 1}, 2);

@@ -95,8 +95,9 @@ TEST(FlattenGraphs, WritesOneTurnOfALoop) {
   MemoryVerdictCache cache;
   const auto list = built(flattenGraphs(), start);
   ASSERT_FALSE(list.empty());
-  EXPECT_EQ(targets(list[0].module.graph),
-            (std::vector<std::string>{"torch.ops.aten.sum.default", "torch.ops.aten.lt.Scalar", expTarget, tanhTarget}));
+  EXPECT_EQ(
+      targets(list[0].module.graph),
+      (std::vector<std::string>{"torch.ops.aten.sum.default", "torch.ops.aten.lt.Scalar", expTarget, tanhTarget}));
   const auto result = minify(start, oracle, cache, {}, {}, {});
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_EQ(targets(result->candidate.module.graph), std::vector<std::string>{expTarget});

@@ -109,7 +109,7 @@ TEST_F(LostEdits, ExceptionsAreLostEditsToo) {
 }
 
 TEST_F(LostEdits, NothingStaysBehind) {
-  struct sigaction before {}, after {};
+  struct sigaction before{}, after{};
   ASSERT_EQ(::sigaction(SIGSEGV, nullptr, &before), 0);
   EXPECT_EQ(crashOf(writeNowhere), SIGSEGV);
   EXPECT_EQ(crashOf([] { EXPECT_EQ(crashOf([] { std::abort(); }), SIGABRT); }), std::nullopt) << "guards nest";

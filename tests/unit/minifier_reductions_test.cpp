@@ -170,7 +170,8 @@ std::vector<Sizes> proposedSizes(const Candidate& candidate, bool isSettled) {
   const ReductionInput input{.candidate = candidate, .isSettled = isSettled};
   std::vector<Sizes> list;
   for (const Edit& edit : shrinkDims().edits(input, {}))
-    if (const auto built = edit.build(); built && std::ranges::find(list, built->inputs[0].tensor().sizes()) == list.end())
+    if (const auto built = edit.build();
+        built && std::ranges::find(list, built->inputs[0].tensor().sizes()) == list.end())
       list.push_back(built->inputs[0].tensor().sizes());
   return list;
 }

@@ -187,11 +187,13 @@ TEST(UnitWeights, ATupleCostsItsItemsAndACallTheGraphsThatItIsGiven) {
 
 /// A chain of `kinds` ops, `more` times the first of them, and the last op.
 std::optional<UnitSet> suspectsOfChain(std::size_t kinds, std::size_t more) {
-  constexpr const char* ops[] = {"sin", "cos", "tan", "exp", "abs", "neg", "erf", "relu",
+  constexpr const char* ops[] = {"sin",  "cos",     "tan",   "exp",  "abs",  "neg", "erf",  "relu",
                                  "tanh", "sigmoid", "floor", "ceil", "sqrt", "log", "sinh", "cosh"};
   CandidateBuilder b;
   NodeId at = b.input("x", {4});
-  const auto add = [&](std::size_t op) { at = b.call(fmt::format("torch.ops.aten.{}.default", ops[op]).c_str(), {at}); };
+  const auto add = [&](std::size_t op) {
+    at = b.call(fmt::format("torch.ops.aten.{}.default", ops[op]).c_str(), {at});
+  };
   for (std::size_t i = 0; i + 1 < kinds; ++i) add(i);
   for (std::size_t i = 0; i < more; ++i) add(0);
   add(kinds - 1);

@@ -57,7 +57,9 @@ class GatedOracle : public Oracle {
 struct Pipe {
   Pipe() { EXPECT_EQ(::pipe(ends), 0); }
   ~Pipe() { ::close(ends[0]), ::close(ends[1]); }
-  void write(const std::string& text) const { EXPECT_EQ(::write(ends[1], text.data(), text.size()), ssize_t(text.size())); }
+  void write(const std::string& text) const {
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), ssize_t(text.size()));
+  }
   std::string read() const {
     char text[256];
     const auto count = ::read(ends[0], text, sizeof text);

@@ -275,7 +275,7 @@ TEST_F(TorchOracleTest, PrecompiledHeadersStayForTheNextJob) {
   fs::create_directory(tools / "notes");
   fs::last_write_time(tools / "notes", fs::file_time_type::clock::now() - std::chrono::hours(480));
   std::ofstream(kept()[1], std::ios::trunc);  // as a power cut leaves it
-  job();  // makes it anew, and forgets the sets that were not used for longest
+  job();                                      // makes it anew, and forgets the sets that were not used for longest
   EXPECT_EQ(logged("precompile"), 3);
   EXPECT_EQ(fs::file_size(kept()[1]), 6u);
   EXPECT_FALSE(fs::exists(old('a')));
@@ -294,7 +294,8 @@ TEST_F(TorchOracleTest, ALibraryHasItsNameWhenItIsWhole) {
     const std::string library = (folder / "kernel.so").string();
     auto settings = options();  // a compiler that writes to what stands behind -o
     settings.check = fmt::format(
-        "expr:[__import__('torch')._inductor.cpp_builder.subprocess.run(['sh', '-c', 'printf half > $1; {0}', '-o', '{1}']), "
+        "expr:[__import__('torch')._inductor.cpp_builder.subprocess.run(['sh', '-c', 'printf half > $1; {0}', '-o', "
+        "'{1}']), "
         "__import__('os').listdir('{2}')][1] == {3}",
         end, library, folder.string(), whole ? "['kernel.so']" : "[]");
     const auto oracle = started(settings, like());

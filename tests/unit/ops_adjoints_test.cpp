@@ -262,10 +262,9 @@ TEST(OpAdjoints, SegmentsFollowDifferences) {
 
 TEST(OpAdjoints, GluGroupNormAndCtcFollowDifferences) {
   const Tensor x = randomTensor({3, 4, 2}, 19), gluGrad = randomTensor({3, 2, 2}, 20);
-  expectSlopes("glu", callTensor("aten.glu_backward.default", {gluGrad, x, std::int64_t{1}}),
-               slopes(x, [&](const Tensor& y) {
-                 return dot(gluGrad, callTensor("aten.glu.default", {y, std::int64_t{1}}));
-               }));
+  expectSlopes(
+      "glu", callTensor("aten.glu_backward.default", {gluGrad, x, std::int64_t{1}}),
+      slopes(x, [&](const Tensor& y) { return dot(gluGrad, callTensor("aten.glu.default", {y, std::int64_t{1}})); }));
 
   const Tensor input = randomTensor({2, 4, 3}, 21), weight = randomTensor({4}, 22), bias = randomTensor({4}, 23);
   const Tensor grad = randomTensor({2, 4, 3}, 24);

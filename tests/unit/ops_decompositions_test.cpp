@@ -121,15 +121,14 @@ TEST(DecompositionTables, WriteNormalizationsAsRecorded) {
   EXPECT_EQ(traced(Core, "aten.native_layer_norm.default"_op, {x, ints({3}), w, w, 1e-5}),
             (Targets{"aten.native_layer_norm.default"}));
   const Tensor image = counting({2, 3, 4, 4});
-  EXPECT_EQ(traced(Inductor, "aten._native_batch_norm_legit_functional.default"_op,
-                   {image, w, w, w, w, true, 0.1, 1e-5}),
-            (Targets{"aten.var_mean.correction", "aten.add.Tensor",        "aten.rsqrt.default",
-                     "aten.sub.Tensor",          "aten.mul.Tensor",        "aten.squeeze.dims",
-                     "aten.squeeze.dims",        "aten.mul.Tensor",        "aten.mul.Tensor",
-                     "aten.add.Tensor",          "aten.squeeze.dims",      "aten.mul.Tensor",
-                     "aten.mul.Tensor",          "aten.mul.Tensor",        "aten.add.Tensor",
-                     "aten.unsqueeze.default",   "aten.unsqueeze.default", "aten.mul.Tensor",
-                     "aten.unsqueeze.default",   "aten.unsqueeze.default", "aten.add.Tensor"}));
+  EXPECT_EQ(
+      traced(Inductor, "aten._native_batch_norm_legit_functional.default"_op, {image, w, w, w, w, true, 0.1, 1e-5}),
+      (Targets{"aten.var_mean.correction", "aten.add.Tensor",   "aten.rsqrt.default",     "aten.sub.Tensor",
+               "aten.mul.Tensor",          "aten.squeeze.dims", "aten.squeeze.dims",      "aten.mul.Tensor",
+               "aten.mul.Tensor",          "aten.add.Tensor",   "aten.squeeze.dims",      "aten.mul.Tensor",
+               "aten.mul.Tensor",          "aten.mul.Tensor",   "aten.add.Tensor",        "aten.unsqueeze.default",
+               "aten.unsqueeze.default",   "aten.mul.Tensor",   "aten.unsqueeze.default", "aten.unsqueeze.default",
+               "aten.add.Tensor"}));
 }
 
 TEST(DecompositionTables, WriteBackwardOpsAsRecorded) {
@@ -161,9 +160,9 @@ TEST(DecompositionTables, ComputeHalfFloatsInFloat32) {
 TEST(DecompositionTables, CountByIota) {
   EXPECT_EQ(traced(Core, "aten.arange.default"_op, {std::int64_t{5}}), (Targets{"aten.arange.start_step"}));
   EXPECT_EQ(traced(Inductor, "aten.arange.default"_op, {std::int64_t{5}}), (Targets{"prims.iota.default"}));
-  EXPECT_EQ(traced(Inductor, "aten.arange.default"_op, {std::int64_t{5}}, {{"dtype", DType::Float64}}),
-            (Targets{"prims.iota.default", "aten.mul.Tensor", "aten.add.Tensor",
-                     "prims.convert_element_type.default"}));
+  EXPECT_EQ(
+      traced(Inductor, "aten.arange.default"_op, {std::int64_t{5}}, {{"dtype", DType::Float64}}),
+      (Targets{"prims.iota.default", "aten.mul.Tensor", "aten.add.Tensor", "prims.convert_element_type.default"}));
 }
 
 TEST(DecompositionTables, DropNumbersByAMask) {

@@ -92,11 +92,11 @@ TEST(Collectives, RefuseWhatHasNoShape) {
                 .error()
                 .code,
             ErrorCode::ShapeMismatch);
-  EXPECT_EQ(inferShapes("_c10d_functional.all_gather_into_tensor.default",
-                        {counting({2}), Value(std::int64_t{0}), group}, {})
-                .error()
-                .code,
-            ErrorCode::ShapeMismatch);
+  EXPECT_EQ(
+      inferShapes("_c10d_functional.all_gather_into_tensor.default", {counting({2}), Value(std::int64_t{0}), group}, {})
+          .error()
+          .code,
+      ErrorCode::ShapeMismatch);
 }
 
 TEST(Collectives, CarryShapesThroughAGraph) {
@@ -127,8 +127,8 @@ TEST(OtherLibraries, HaveShapes) {
   EXPECT_EQ(sizesOf("torchao.choose_qparams_affine.default",
                     {x, Value(std::string("ASYMMETRIC")), intList({1, 3}), Value(DType::Int8)}),
             (Sizes{4, 2}));
-  const auto quantized = inferShapes("torchao.quantize_affine.default",
-                                     {x, intList({1, 6}), ones, Value(), Value(DType::Int8)}, {});
+  const auto quantized =
+      inferShapes("torchao.quantize_affine.default", {x, intList({1, 6}), ones, Value(), Value(DType::Int8)}, {});
   ASSERT_TRUE(quantized) << quantized.error().text();
   EXPECT_EQ(quantized->tensor().dtype(), DType::Int8);
 }

@@ -19,8 +19,7 @@ struct ProgramSlopes {
 
 /// By a program's argument `at` along a random direction, weighted by random cotangents of its results.
 inline Result<ProgramSlopes> slopesOf(const TensorProgram& program, const std::vector<Tensor>& arguments,
-                                      std::size_t at,
-                                      double step = 1e-5) {
+                                      std::size_t at, double step = 1e-5) {
   std::mt19937 random(31 + unsigned(at));
   const StepRecorder recorder(referenceOps());
   std::vector<Tensor> handles;

@@ -112,8 +112,8 @@ TEST(QuantizationGradients, GoThroughTheRange) {
   const Tensor x = tensorOf({4}, {-20, -0.3, 0.4, 20});
   const OpRunner run(referenceOps());
   const Tensor grad = tensorOf({4}, {1, 2, 3, 4});
-  for (const char* op : {"aten.fake_quantize_per_tensor_affine_cachemask.default",
-                         "aten.fake_quantize_per_tensor_affine.default"}) {
+  for (const char* op :
+       {"aten.fake_quantize_per_tensor_affine_cachemask.default", "aten.fake_quantize_per_tensor_affine.default"}) {
     const Evaluated one({op, {x, 0.1, whole(0), whole(-100), whole(100)}});
     ValueList grads(one.results.size());
     grads[0] = grad;

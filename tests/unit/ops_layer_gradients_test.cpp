@@ -32,8 +32,7 @@ TEST(LayerGradients, OfNormsTwice) {
   const std::vector<std::size_t> results{0, 1, 2};
   checkCall("aten.native_layer_norm_backward.default", {none, none, ints({3}), none, none, none, wide, all},
             {g, x, numbers({2, 4, 1}, 10), numbers({2, 4, 1}, 11), wide}, {}, results);
-  checkCall("aten.native_group_norm_backward.default",
-            {none, none, none, none, none, n, channels, area, groups, all},
+  checkCall("aten.native_group_norm_backward.default", {none, none, none, none, none, n, channels, area, groups, all},
             {g, x, numbers({2, 2}, 12), numbers({2, 2}, 13), w}, {}, results);
   const Tensor running = tensorOf({4}, {1, 2, 0.5, 1}, DType::Float64);
   const char* backward = "aten.native_batch_norm_backward.default";
@@ -66,8 +65,8 @@ TEST(LayerGradients, OfAttention) {
   const char* flash = "aten._scaled_dot_product_flash_attention_for_cpu.default";
   checkCall(flash, {none, none, none, 0.0, no}, {q, k, v});
   checkCall(flash, {none, none, none, 0.0, yes}, {q, square, square}, {{"scale", 0.3}});
-  for (const Tensor& mask : {bias, seen}) checkCall(flash, {none, none, none, 0.0, no}, {q, k, v},
-                                                    {{"attn_mask", mask}});
+  for (const Tensor& mask : {bias, seen})
+    checkCall(flash, {none, none, none, 0.0, no}, {q, k, v}, {{"attn_mask", mask}});
   const char* efficient = "aten._scaled_dot_product_efficient_attention.default";
   checkCall(efficient, {none, none, none, none, yes, 0.0, no}, {q, k, v, numbers({2, 2, 3, 5}, 25)});
   checkCall(efficient, {none, none, none, none, yes, 0.0, yes}, {q, square, square, numbers({2, 1, 3, 3}, 26)});
@@ -88,8 +87,8 @@ TEST(LayerGradients, OfPooling) {
 
 TEST(LayerGradients, OfSampling) {
   const Tensor x = numbers({2, 2, 5, 4}, 30), grid = numbers({2, 3, 3, 2}, 31);
-  for (const std::int64_t mode : {0, 2}) checkCall("aten.grid_sampler_2d.default", {none, none, mode, zero, yes},
-                                                   {x, grid});
+  for (const std::int64_t mode : {0, 2})
+    checkCall("aten.grid_sampler_2d.default", {none, none, mode, zero, yes}, {x, grid});
   checkCall("aten.grid_sampler_3d.default", {none, none, zero, std::int64_t{1}, no},
             {numbers({1, 2, 3, 4, 3}, 32), numbers({1, 2, 2, 2, 3}, 33)});
   checkCall("aten._upsample_bicubic2d_aa.default", {none, ints({3, 2}), no}, {x});

@@ -32,8 +32,7 @@ TensorProgram onPositive(const TensorProgram& program) {
       KERF_TRY(turned, run("aten._conj_physical.default"_op, {turned}));
     }
     KERF_TRY(const Tensor product, run("aten.matmul.default"_op, {x[0], turned}));
-    KERF_TRY(const Tensor eye,
-             run("aten.eye.default"_op, {x[0].symSizes().back()}, {{"dtype", x[0].dtype()}}));
+    KERF_TRY(const Tensor eye, run("aten.eye.default"_op, {x[0].symSizes().back()}, {{"dtype", x[0].dtype()}}));
     KERF_TRY(const Tensor positive, run("aten.add.Tensor"_op, {product, eye}, {{"alpha", std::int64_t{2}}}));
     Tensors arguments = x;
     arguments[0] = positive;
@@ -48,8 +47,8 @@ Result<Tensor> withoutPhase(const Tensor& vectors, const OpRunner& run) {
 }
 
 Tensor shifted(const Tensor& matrices, double by) {
-  const Tensor eye = callTensor("aten.eye.default", {matrices.size(-1 + matrices.dim())},
-                                {{"dtype", matrices.dtype()}});
+  const Tensor eye =
+      callTensor("aten.eye.default", {matrices.size(-1 + matrices.dim())}, {{"dtype", matrices.dtype()}});
   return callTensor("aten.add.Tensor", {matrices, eye}, {{"alpha", by}});
 }
 /// Column-major, which PyTorch hands to LAPACK as it is.
@@ -62,14 +61,14 @@ Tensor columnMajor(const Tensor& matrices) {
 TEST(LinalgGradients, OfInversesDeterminantsAndExponentials) {
   for (const Field& field : fields) {
     const Tensor a = shifted(randomNumbers({2, 3, 3}, 1, field.dtype), 2),
-        one = shifted(randomNumbers({3, 3}, 2, field.dtype), 2);
-    for (const char* op : {"aten.linalg_inv_ex.default", "aten.linalg_inv.default", "aten.inverse.default",
-                           "aten.linalg_matrix_exp.default", "aten.matrix_exp.default", "aten.linalg_det.default",
-                           "aten.det.default", "aten.linalg_slogdet.default", "aten.slogdet.default",
-                           "aten.logdet.default", "aten.linalg_pinv.default"}) {
+                 one = shifted(randomNumbers({3, 3}, 2, field.dtype), 2);
+    for (const char* op :
+         {"aten.linalg_inv_ex.default", "aten.linalg_inv.default", "aten.inverse.default",
+          "aten.linalg_matrix_exp.default", "aten.matrix_exp.default", "aten.linalg_det.default", "aten.det.default",
+          "aten.linalg_slogdet.default", "aten.slogdet.default", "aten.logdet.default", "aten.linalg_pinv.default"}) {
       const ValueList more = std::string_view(op) == "aten.linalg_pinv.default" ? ValueList{1e-15} : ValueList{};
-      for (const Tensor& x : {a, one, columnMajor(a)}) expectDifferentiable(fmt::format("{} {}", op, field.name),
-                                                                            numbersOfCall(op, {}, more), {x});
+      for (const Tensor& x : {a, one, columnMajor(a)})
+        expectDifferentiable(fmt::format("{} {}", op, field.name), numbersOfCall(op, {}, more), {x});
     }
   }
 }
@@ -96,11 +95,11 @@ TEST(LinalgGradients, OfLinearSystems) {
         expectDifferentiable("solve_ex", numbersOfCall("aten.linalg_solve_ex.default", side), {a, b});
         for (const bool isUpper : {true, false})
           for (const bool unit : {true, false})
-            expectDifferentiable("solve_triangular",
-                                 numbersOfCall("aten.linalg_solve_triangular.default",
-                                         {{"upper", Value(isUpper)}, {"left", Value(left)},
-                                          {"unitriangular", Value(unit)}}),
-                                 {a, b});
+            expectDifferentiable(
+                "solve_triangular",
+                numbersOfCall("aten.linalg_solve_triangular.default",
+                              {{"upper", Value(isUpper)}, {"left", Value(left)}, {"unitriangular", Value(unit)}}),
+                {a, b});
       }
     }
   const Tensor a = shifted(randomNumbers({3, 3}, 6), 2);
@@ -179,8 +178,8 @@ TEST(LinalgGradients, OfQrFactorsAndReflections) {
                              numbersOfCall("aten.ormqr.default", {}, {left, turned}), {a, tau, other});
       }
   }
-  const auto complete = slopesOf(numbersOfCall("aten.linalg_qr.default", {}, {std::string("complete")}),
-                                 {randomNumbers({4, 2}, 18)}, 0);
+  const auto complete =
+      slopesOf(numbersOfCall("aten.linalg_qr.default", {}, {std::string("complete")}), {randomNumbers({4, 2}, 18)}, 0);
   ASSERT_FALSE(complete);
   EXPECT_EQ(complete.error().code, ErrorCode::UnsupportedOp);
 }
@@ -195,9 +194,8 @@ TEST(LinalgGradients, OfEigenvaluesAndVectors) {
         return Tensors{all.list()[0].tensor(), sizes};
       };
       expectDifferentiable("eigh", onPositive(eigh), {x});
-      expectDifferentiable("eigvalsh", onPositive(numbersOfCall("aten.linalg_eigvalsh.default", {},
-                                                                {std::string(half)})),
-                           {x});
+      expectDifferentiable("eigvalsh",
+                           onPositive(numbersOfCall("aten.linalg_eigvalsh.default", {}, {std::string(half)})), {x});
     }
     const TensorProgram eig = [](const Tensors& a, const OpRunner& run) -> Result<Tensors> {
       KERF_TRY(const Value all, run.value("aten.linalg_eig.default"_op, {a[0]}));
@@ -236,8 +234,8 @@ TEST(LinalgGradients, OfLeastSquares) {
       for (const char* driver : {"gels", "gelsd"}) {
         const Tensor a = randomNumbers(sizes, 21, field.dtype), b = randomNumbers({sizes[0], 3}, 22, field.dtype);
         const TensorProgram solve = [&](const Tensors& x, const OpRunner& run) -> Result<Tensors> {
-          KERF_TRY(const Value all, run.value("aten.linalg_lstsq.default"_op, {x[0], x[1]},
-                                              {{"driver", std::string(driver)}}));
+          KERF_TRY(const Value all,
+                   run.value("aten.linalg_lstsq.default"_op, {x[0], x[1]}, {{"driver", std::string(driver)}}));
           Tensors results{all.list()[0].tensor()};
           if (all.list()[1].tensor().numel() > 0) results.push_back(all.list()[1].tensor());
           return results;

@@ -68,8 +68,8 @@ TEST(FourierGradients, OfTransforms) {
       checkCall("aten._fft_r2c.default", {none, ints({1}), normalization, flag}, {real});  // an odd size
       checkCall("aten._fft_c2c.default", {none, ints({1, 2}), normalization, flag}, {half});
     }
-    for (const std::int64_t size : {4, 5}) checkCall("aten._fft_c2r.default",
-                                                     {none, ints({1, 2}), normalization, size}, {half});
+    for (const std::int64_t size : {4, 5})
+      checkCall("aten._fft_c2r.default", {none, ints({1, 2}), normalization, size}, {half});
   }
 }
 
@@ -114,8 +114,8 @@ TEST(RandomGradients, OfGammaDrawsKeepTheirProbability) {
 /// As derivatives.yaml has it: draws take zeros back to their parameters, factories nothing.
 TEST(RandomGradients, OfDrawsAreZeros) {
   const Tensor p = odds(numbers({3}, 11));
-  for (const char* name : {"aten.bernoulli.default", "aten.poisson.default", "aten.normal.Tensor_float",
-                           "aten.exponential.default"}) {
+  for (const char* name :
+       {"aten.bernoulli.default", "aten.poisson.default", "aten.normal.Tensor_float", "aten.exponential.default"}) {
     const OpInfo& op = *findOp(name);
     const BoundArguments args = bindArguments(op, {p}, {}).value();
     const ValueList results{p};
@@ -123,8 +123,8 @@ TEST(RandomGradients, OfDrawsAreZeros) {
     ASSERT_TRUE(grads) << name << ": " << grads.error().text();
     EXPECT_EQ(valuesOf((*grads)[0].tensor()), (std::vector<double>{0, 0, 0})) << name;
   }
-  for (const char* name : {"aten.rand.default", "aten.randn_like.default", "aten.randint.low",
-                           "aten.multinomial.default"})
+  for (const char* name :
+       {"aten.rand.default", "aten.randn_like.default", "aten.randint.low", "aten.multinomial.default"})
     EXPECT_EQ(findOp(name)->gradient, nothingFlows) << name;
 }
 

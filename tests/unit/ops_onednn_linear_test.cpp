@@ -53,8 +53,9 @@ TEST(OnednnLinear, RefusesOtherSizesAndPostOps) {
   EXPECT_EQ(layer(1, 0, DType::Float32, "swish", {}).error().code, ErrorCode::UnsupportedOp);
   const auto narrow = layer(1, 0, DType::Float32, "none", tensorOf<float>(DType::Float32, {3}, {1, 3, 5}));
   EXPECT_EQ(narrow.error().code, ErrorCode::ShapeMismatch);
-  EXPECT_EQ(callTensorOp("onednn.qlinear_prepack.default"_op, {*Tensor::zeros(DType::Float32, {2, 3}), Value()}).error().code,
-            ErrorCode::ShapeMismatch);
+  EXPECT_EQ(
+      callTensorOp("onednn.qlinear_prepack.default"_op, {*Tensor::zeros(DType::Float32, {2, 3}), Value()}).error().code,
+      ErrorCode::ShapeMismatch);
 }
 
 }  // namespace

@@ -56,8 +56,10 @@ TEST(Prims, OfTwoTensorsAreAtenOps) {
 
 TEST(Prims, Move) {
   const Tensor x = tensorOf({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(testing::valuesOf(callTensor("prims.rev.default", {x, ints({1})})), (std::vector<double>{3, 2, 1, 6, 5, 4}));
-  EXPECT_EQ(testing::valuesOf(callTensor("prims.rev.default", {x, ints({0, 1})})), (std::vector<double>{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(testing::valuesOf(callTensor("prims.rev.default", {x, ints({1})})),
+            (std::vector<double>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(testing::valuesOf(callTensor("prims.rev.default", {x, ints({0, 1})})),
+            (std::vector<double>{6, 5, 4, 3, 2, 1}));
   const Tensor flat = callTensor("prims.reshape.default", {x, ints({6})});
   EXPECT_EQ(flat.sizes(), Sizes{6});
   EXPECT_NE(flat.storage(), x.storage()) << "never a view";

@@ -42,8 +42,7 @@ TEST(UnsignedOrder, RunningExtrema) {
   const ValueList most = call("aten.cummax.default", {given(), one}).list();
   EXPECT_EQ(numbersOf(most[0]), (Numbers{1, large, large, large + 9, large + 9, large + 9}));
   EXPECT_EQ(valuesOf(most[1].tensor()), (std::vector<double>{0, 1, 1, 0, 0, 0}));
-  EXPECT_EQ(numbersOf(call("aten.cummin.default", {given(), one}).list()[0]),
-            (Numbers{1, 1, 1, large + 9, 7, 7}));
+  EXPECT_EQ(numbersOf(call("aten.cummin.default", {given(), one}).list()[0]), (Numbers{1, 1, 1, large + 9, 7, 7}));
 }
 
 TEST(UnsignedOrder, SortedLines) {
@@ -60,8 +59,7 @@ TEST(UnsignedOrder, SortedLines) {
 
 TEST(UnsignedOrder, Searches) {
   const Tensor edges = unsignedOf({3}, {4, large, large + 4});
-  EXPECT_EQ(valuesOf(callTensor("aten.bucketize.Tensor", {given(), edges})),
-            (std::vector<double>{0, 1, 1, 3, 1, 2}));
+  EXPECT_EQ(valuesOf(callTensor("aten.bucketize.Tensor", {given(), edges})), (std::vector<double>{0, 1, 1, 3, 1, 2}));
 }
 
 TEST(UnsignedOrder, WritesAndShifts) {

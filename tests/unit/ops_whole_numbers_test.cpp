@@ -60,7 +60,8 @@ TEST(WholeNumbers, LeastSquaresHaveResidualsOfFullRankOnly) {
   const Tensor a = tensorOf({3, 2}, {1, 0, 0, 1, 0, 0}), low = tensorOf({3, 2}, {1, 1, 1, 1, 1, 1});
   const Tensor b = tensorOf({3, 2}, {1, 2, 3, 4, 5, 6});
   const auto residuals = [&](const Tensor& matrix, const char* driver) {
-    const auto result = referenceOps().call("aten.linalg_lstsq.default", {matrix, b, Value()}, {{"driver", std::string(driver)}});
+    const auto result =
+        referenceOps().call("aten.linalg_lstsq.default", {matrix, b, Value()}, {{"driver", std::string(driver)}});
     return result ? valuesOf(result->list()[1].tensor()) : std::vector<double>{-1};
   };
   const std::vector<double> full = residuals(a, "gelsd");

@@ -161,7 +161,8 @@ TEST(WrittenInputs, MayNotBeWrittenThroughAViewWhereTheyAreSaved) {
 )py"));
   ASSERT_FALSE(partition);
   EXPECT_EQ(partition.error().code, ErrorCode::UnsupportedOp);
-  EXPECT_EQ(partition.error().message, "copy_ writes primals_1 through a view, and the backward part reads it as it was");
+  EXPECT_EQ(partition.error().message,
+            "copy_ writes primals_1 through a view, and the backward part reads it as it was");
 }
 
 /// Nothing says what a call reads that the graph, in another order, has written already.

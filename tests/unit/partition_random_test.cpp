@@ -59,11 +59,14 @@ TEST(RepeatedDraws, SaveTheGeneratorsStateWithAPolicy) {
   EXPECT_EQ(partition.saved[0].rule, "rng_state");
   EXPECT_EQ(partition.savedBytes, 5056);
   EXPECT_THAT(partition.recomputed, ElementsAre("rand"));
-  const std::string forward = printGraphText(partition.forward.graph), backward = printGraphText(partition.backward.graph);
+  const std::string forward = printGraphText(partition.forward.graph),
+                    backward = printGraphText(partition.backward.graph);
   EXPECT_THAT(forward, HasSubstr("run_and_save_rng_state](args = (torch.ops.aten.rand.default, [8, 8])"));
-  EXPECT_THAT(backward, HasSubstr("run_with_rng_state](args = (%rng_state_output_0, torch.ops.aten.rand.default, [8, 8])"));
+  EXPECT_THAT(backward,
+              HasSubstr("run_with_rng_state](args = (%rng_state_output_0, torch.ops.aten.rand.default, [8, 8])"));
   std::vector<std::string> inputs;
-  for (const NodeId id : partition.backward.graph.placeholders()) inputs.push_back(partition.backward.graph.node(id).name());
+  for (const NodeId id : partition.backward.graph.placeholders())
+    inputs.push_back(partition.backward.graph.node(id).name());
   EXPECT_THAT(inputs, ElementsAre("rng_state_output_0", "tangents_1"));
 }
 

@@ -48,17 +48,15 @@ TEST(BanRulesTest, InputsAreNeverMadeAgain) {
 }
 
 int copiesIn(const Graph& graph) {
-  return int(std::ranges::count_if(graph.order(), [&](NodeId id) {
-    return graph.node(id).isCall("aten.copy_.default"_op);
-  }));
+  return int(
+      std::ranges::count_if(graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.copy_.default"_op); }));
 }
 
 /// Nothing in a text says to which part a copy_ into an input belongs.
 TEST(MutationsTest, AreMadeOnceWhereTheirValueIs) {
   for (const bool backward : {false, true}) {
     const std::string copy = call("copy_", "copy_.default", backward ? "primals_2, mul" : "primals_2, sin");
-    const GraphModule module =
-        jointOf(sine + slope + copy, "sin, mul, None", ", primals_2: \"f32[8, 8][8, 1]cpu\"");
+    const GraphModule module = jointOf(sine + slope + copy, "sin, mul, None", ", primals_2: \"f32[8, 8][8, 1]cpu\"");
     for (const double budget : {0.0, 0.5, 1.0}) {
       const auto partition = partitionJoint(module, {}, budget);
       ASSERT_TRUE(partition) << partition.error().text();
@@ -102,9 +100,8 @@ TEST(BanRulesTest, RandomDrawsAreOthersTheSecondTime) {
 }
 
 TEST(BanRulesTest, PoliciesOfCheckpointsAreKept) {
-  const GraphModule module = jointOf(sine + call("cos", "cos.default", "sin") +
-                                         call("mul", "mul.Tensor", "tangents_1, cos") + out("cos"),
-                                     "neg, mul");
+  const GraphModule module = jointOf(
+      sine + call("cos", "cos.default", "sin") + call("mul", "mul.Tensor", "tangents_1, cos") + out("cos"), "neg, mul");
   EXPECT_EQ(ruleOf(module, "sin"), "");
   JointOptions options;
   options.policies = {{"sin", RecomputePolicy::MustSave}};
@@ -119,8 +116,8 @@ TEST(BanRulesTest, WhatTheBackwardPartReadsFromMemoryIsThereAnyway) {
   EXPECT_EQ(ruleOf(jointOf(sine + slope + out("sin"), "neg, mul"), "sin"), "") << "a pointwise op does";
   EXPECT_EQ(ruleOf(jointOf(sine + slope, "sin, mul"), "sin"), "materialized") << "it is an output";
   const std::string view = "        permute: \"f32[8, 8][1, 8]cpu\" = torch.ops.aten.permute.default(sin, [1, 0])\n";
-  const GraphModule seen = jointOf(sine + view + call("mm", "mm.default", "tangents_1, permute") + out("sin"),
-                                   "neg, mm");
+  const GraphModule seen =
+      jointOf(sine + view + call("mm", "mm.default", "tangents_1, permute") + out("sin"), "neg, mm");
   EXPECT_EQ(ruleOf(seen, "sin"), "materialized") << "through a view too";
   EXPECT_EQ(ruleOf(seen, "permute"), "") << "views themselves never are";
   EXPECT_EQ(ruleOf(jointOf(sine + product + out("sin"), "neg, mm"), "sin", BanRules().moreAggressive()), "");

@@ -101,8 +101,9 @@ GraphModule twoResults(bool yComesFromA) {
 }
 
 TEST(UserPatterns, SeveralResultsMustLeaveAnOrder) {
-  const std::string search = "search\ndef forward(self, x, y):\n    relu = torch.ops.aten.relu.default(x)\n"
-                             "    mul = torch.ops.aten.mul.Tensor(relu, y)\n    return (relu, mul)\n";
+  const std::string search =
+      "search\ndef forward(self, x, y):\n    relu = torch.ops.aten.relu.default(x)\n"
+      "    mul = torch.ops.aten.mul.Tensor(relu, y)\n    return (relu, mul)\n";
   const std::string tangled = "pattern tangled\n" + search +
                               "replace\ndef forward(self, x, y):\n    zero = torch.ops.aten.mul.Tensor(y, 0)\n"
                               "    relu = torch.ops.aten.relu.default(x)\n"
@@ -153,8 +154,7 @@ TEST(UserPatterns, SayWhatIsWrongWithAFile) {
   EXPECT_EQ(error("pattern p\nsearch\n" + given + "replace\n" + given),
             "line 1: pattern p returns something that is not a call");
   std::string deep = "def forward(self, x):\n    v0 = torch.ops.aten.relu.default(x)\n";
-  for (int i = 1; i < 1200; ++i)
-    deep += fmt::format("    v{} = torch.ops.aten.relu.default(v{})\n", i, i - 1);
+  for (int i = 1; i < 1200; ++i) deep += fmt::format("    v{} = torch.ops.aten.relu.default(v{})\n", i, i - 1);
   EXPECT_EQ(error("pattern p\nsearch\n" + deep + "    return v1199\nreplace\n" + graph),
             "line 1: a graph of pattern p has 1202 nodes; 1000 are allowed");
   EXPECT_EQ(readPatternFile("/dev/zero").error().code, ErrorCode::BadInput);

@@ -246,7 +246,7 @@ TEST(CallIsolated, AChildMakesNoCallsOfOtherMachines) {
 TEST(CallIsolated, NonsenseFromTheChildIsACrash) {
   const auto answer = isolated([]() -> std::string {
     for (int file = 3; file < 256; ++file) {
-      struct stat status {};
+      struct stat status{};
       if (::fstat(file, &status) == 0 && S_ISFIFO(status.st_mode)) (void)!::write(file, "this is no frame at all", 23);
     }
     return "answer";

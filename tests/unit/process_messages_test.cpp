@@ -138,10 +138,8 @@ TEST(Codec, DeepNestingIsRefusedBeforeAnythingIsBuilt) {
   EXPECT_TRUE(parseWire(messageOf("\x81\x81\x01"), "lists of one"));
   EXPECT_FALSE(parseWire(messageOf(std::string(1'000'000, '\x81')), "a tower"));        // lists of one
   EXPECT_FALSE(parseWire(messageOf(std::string(1'000'000, '\x9f')), "an open tower"));  // lists of unknown length
-  EXPECT_FALSE(
-      parseWire(messageOf("\x9b\xff\xff\xff\xff\xff\xff\xff\xff"), "a list that promises too much"));
-  EXPECT_FALSE(
-      parseWire(messageOf("\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"), "a text that promises too much"));
+  EXPECT_FALSE(parseWire(messageOf("\x9b\xff\xff\xff\xff\xff\xff\xff\xff"), "a list that promises too much"));
+  EXPECT_FALSE(parseWire(messageOf("\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"), "a text that promises too much"));
 }
 
 TEST(Codec, BinaryValuesHaveTheBytesThatFollow) {

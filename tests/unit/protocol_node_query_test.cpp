@@ -29,10 +29,12 @@ NodeDoc call(const std::string& name, const std::string& op, const std::string& 
 
 /// relu, relu_1 and mm of a small model, a product in bf16, and a pair of results.
 std::vector<NodeDoc> nodes() {
-  std::vector<NodeDoc> made{call("relu", "relu", "f32", "[16, 512]"), call("relu_1", "relu", "bf16", "[4, 16, 512]"),
+  std::vector<NodeDoc> made{call("relu", "relu", "f32", "[16, 512]"),
+                            call("relu_1", "relu", "bf16", "[4, 16, 512]"),
                             call("mm", "mm", "bf16", "[16, 32]"),
                             call("norm", "var_mean.correction", "f32; f32", "[16, 1]; [16, 1]"),
-                            call("leaky", "leaky_relu", "f32", "[s0, 512]"), call("loss", "sum", "f32", "[]")};
+                            call("leaky", "leaky_relu", "f32", "[s0, 512]"),
+                            call("loss", "sum", "f32", "[]")};
   made[0].users = {1, 2};
   made[1].users = {2};
   made[0].modulePath = "L['self'].layers.3.act";

@@ -180,7 +180,9 @@ TEST_F(StoreRot, AStoreThatWouldDoSomethingByItselfIsRefused) {
                           "UNION ALL SELECT x + 1 FROM c) SELECT x AS id FROM c"}) {
     const auto file = folder / "hostile.db";
     fs::remove(file);
-    { openStore(file); }
+    {
+      openStore(file);
+    }
     {
       auto database = Database::open(file).value();
       ASSERT_TRUE(database.executeScript(sql));

@@ -112,7 +112,9 @@ TEST_F(StoreTest, NamesWhatIsMissing) {
 }
 
 TEST_F(StoreTest, RefusesAStoreOfANewerKerfAndLeavesItAlone) {
-  { auto store = openStore(); }
+  {
+    auto store = openStore();
+  }
   {
     auto database = Database::open(path).value();
     ASSERT_TRUE(database.executeScript("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)"));

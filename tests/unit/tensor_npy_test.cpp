@@ -2,9 +2,9 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "engine/tensor/npy.h"

@@ -88,7 +88,9 @@ TEST_F(VerifyStages, RecordedCompilationsAreTheSame) {
     for (const auto& verdict : verify(textOf(log))) {
       EXPECT_TRUE(verdict.good()) << name;
       for (const auto& pair : verdict.pairs) {
-        { EXPECT_NE(pair.kind, Kind::NotCompared) << name << " " << pair.before << " " << pair.why; }
+        {
+          EXPECT_NE(pair.kind, Kind::NotCompared) << name << " " << pair.before << " " << pair.why;
+        }
         for (const auto& value : pair.values)
           EXPECT_LT(value.relativeError, 1e-12) << name << " " << pair.after << " " << value.slot;
         if (pair.gradients) {

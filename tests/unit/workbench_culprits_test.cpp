@@ -43,11 +43,11 @@ TEST(Culprits, OneOfManyTakesLogarithmicallyManyTrials) {
 
 TEST(Culprits, BothTrialsAroundTheCulpritAreThere) {
   const auto asked = ask(26, [](const On& on) { return on[3]; });
-  const auto with =
-      ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(4)), ::testing::Field(&CulpritTrial::same, false),
-                     ::testing::Field(&CulpritTrial::detail, "out0 differs"));
-  const auto without =
-      ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(3)), ::testing::Field(&CulpritTrial::same, true));
+  const auto with = ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(4)),
+                                     ::testing::Field(&CulpritTrial::same, false),
+                                     ::testing::Field(&CulpritTrial::detail, "out0 differs"));
+  const auto without = ::testing::AllOf(::testing::Field(&CulpritTrial::enabled, letters(3)),
+                                        ::testing::Field(&CulpritTrial::same, true));
   EXPECT_THAT(asked.bisection.trials, Contains(with));
   EXPECT_THAT(asked.bisection.trials, Contains(without));
 }

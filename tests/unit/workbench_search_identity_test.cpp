@@ -69,9 +69,9 @@ StepRow step(int index, const std::string& reduction, const std::string& hash) {
 
 TEST(ReductionLogTest, WhatWasUndoneIsTheStepBehindTheOneGoneBackTo) {
   EXPECT_TRUE(undoneSteps({step(0, "start", "a"), step(1, "delta", "b")}).empty());
-  const auto undone = undoneSteps({step(0, "start", "a"), step(1, "delta", "b"), step(2, "delta", "c"),
-                                   step(3, "undo", "a"), step(4, "delta", "d"), step(5, "delta", "e"),
-                                   step(6, "undo", "d"), step(7, "delta", "f")});
+  const auto undone =
+      undoneSteps({step(0, "start", "a"), step(1, "delta", "b"), step(2, "delta", "c"), step(3, "undo", "a"),
+                   step(4, "delta", "d"), step(5, "delta", "e"), step(6, "undo", "d"), step(7, "delta", "f")});
   ASSERT_EQ(undone.size(), 2u);
   EXPECT_EQ(undone[0].graphHash, "b");
   EXPECT_EQ(undone[1].graphHash, "e");

@@ -64,8 +64,7 @@ TEST_F(StageDocumentTest, PassesBeginWithTheStages) {
   const auto compiled = ask(CompileRequest{at("joint/inductor")});
   EXPECT_EQ(compiled->error, "");
   const auto& passes = compiled->passes;
-  ASSERT_THAT(stageRowNames(passes),
-              ElementsAre("aten", "functional", "joint", "joint, inductor decompositions"));
+  ASSERT_THAT(stageRowNames(passes), ElementsAre("aten", "functional", "joint", "joint, inductor decompositions"));
   for (std::size_t i = 0; i < passes.size(); ++i) EXPECT_EQ(passes[i].index, int(i));
   EXPECT_EQ(passes[0].nodesBefore, 94);
   for (std::size_t i = 1; i < passes.size(); ++i) EXPECT_EQ(passes[i].nodesBefore, passes[i - 1].nodesAfter) << i;

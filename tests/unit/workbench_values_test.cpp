@@ -87,12 +87,11 @@ TEST(TensorFigures, EqualInfinitiesDoNotDiffer) {
 class NodeValueTest : public WorkbenchTest {
  protected:
   NodeValueRequest request(const std::string& node) const {
-    return {{write("small.py", test::smallRepro(
-                                   "        exp = torch.ops.aten.exp.default(arg0_1);  arg0_1 = None\n"
-                                   "        add = torch.ops.aten.add.Tensor(exp, 2)\n"
-                                   "        mul = torch.ops.aten.mul_.Tensor(exp, 10)\n"
-                                   "        max_1 = torch.ops.aten.max.dim(add, 1)\n"
-                                   "        getitem = max_1[1]\n        return (add, mul, getitem)\n"))
+    return {{write("small.py", test::smallRepro("        exp = torch.ops.aten.exp.default(arg0_1);  arg0_1 = None\n"
+                                                "        add = torch.ops.aten.add.Tensor(exp, 2)\n"
+                                                "        mul = torch.ops.aten.mul_.Tensor(exp, 10)\n"
+                                                "        max_1 = torch.ops.aten.max.dim(add, 1)\n"
+                                                "        getitem = max_1[1]\n        return (add, mul, getitem)\n"))
                  .string()},
             node};
   }

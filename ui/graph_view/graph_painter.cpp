@@ -265,7 +265,8 @@ void GraphPainter::paintCard(const SceneCard& card) {
 QColor GraphPainter::borderOf(const SceneCard& card) const {
   if (m_state.selected >= 0 && &card - m_scene.cards.data() == m_selectedCard) return theme().accent;
   if (m_state.found.contains(card.node)) return theme().warn;
-  if (const auto change = markColor(card.node); card.group < 0 && change.isValid() && change != theme().faint) return change;
+  if (const auto change = markColor(card.node); card.group < 0 && change.isValid() && change != theme().faint)
+    return change;
   return card.node == m_state.hovered ? theme().muted : theme().border;
 }
 
@@ -313,11 +314,13 @@ void GraphPainter::paintTitle(const SceneCard& card, const QColor& color) {
     m_painter.setFont(font);
     m_painter.setPen(theme().muted);
     const auto size = card.repeats.isEmpty() ? card.name : card.repeats;
-    m_painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, QFontMetricsF(font).elidedText(size, Qt::ElideRight, area.width()));
+    m_painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop,
+                       QFontMetricsF(font).elidedText(size, Qt::ElideRight, area.width()));
     font.setBold(true);
   }
   const double wide = QFontMetricsF(m_large).horizontalAdvance(card.title);
-  const double room = std::min(m_large.pixelSize() * std::min(1.0, area.width() / std::max(1.0, wide)), area.height() * 0.8);
+  const double room =
+      std::min(m_large.pixelSize() * std::min(1.0, area.width() / std::max(1.0, wide)), area.height() * 0.8);
   font.setPixelSize(int(std::clamp(room, least, double(m_large.pixelSize()))));
   m_painter.setFont(font);
   m_painter.setPen(blend(color, theme().text, 0.35));

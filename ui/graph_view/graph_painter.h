@@ -55,7 +55,7 @@ class GraphPainter {
   double m_zoom;
   Detail m_detail;
   int m_selectedCard;
-  int m_firstBad = -1;  ///< node
+  int m_firstBad = -1;     ///< node
   std::vector<int> m_bad;  ///< by card, only where values were compared: nodes beyond the limit
   struct Changes {
     int added = 0, gone = 0, rewritten = 0;

@@ -13,7 +13,7 @@ constexpr double cornerRadius = 6;
 
 void GraphPainter::countChanges() {
   m_changes.assign(m_scene.cards.size(), {});
-  const auto count = [this](int node, int Changes::*what) {
+  const auto count = [this](int node, int Changes::* what) {
     const int card = node < int(m_scene.cardOfNode.size()) ? m_scene.cardOfNode[std::size_t(node)] : -1;
     if (card >= 0 && m_scene.cards[std::size_t(card)].group >= 0) ++(m_changes[std::size_t(card)].*what);
   };

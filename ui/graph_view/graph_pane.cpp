@@ -290,8 +290,8 @@ void GraphPane::showGraph() {
   // Stages of one compilation are one graph on its way: what stays, stays where it is.
   const auto recorded = m_session.recordedStages();
   const bool sameBody = m_body == m_session.location().body;
-  const bool again = m_view->takeBack() && sameBody &&
-                     (m_key == m_session.location().key() || (recorded && recorded == m_recorded));
+  const bool again =
+      m_view->takeBack() && sameBody && (m_key == m_session.location().key() || (recorded && recorded == m_recorded));
   m_body = m_session.location().body;
   m_key = m_session.location().key();
   m_recorded = recorded;

@@ -118,18 +118,18 @@ class GraphPane : public QWidget {
   SceneOptions m_options;
   Grouping m_grouping = Grouping::Modules;
   bool m_hulls = false;
-  GraphKey m_key;        ///< of the graph that the view shows
+  GraphKey m_key;                ///< of the graph that the view shows
   RecordedStagesPtr m_recorded;  ///< of the graph that the view shows
   DifferenceDocPtr m_difference;
   ChangeMarks m_marks;
-  bool m_again = false;  ///< the layout under way is of the graph that the view shows
+  bool m_again = false;   ///< the layout under way is of the graph that the view shows
   bool m_picked = false;  ///< the selection comes from the view itself
-  QTimer m_slow;         ///< runs at the beginning of a layout: most are done before anything need be said
-  QTimer m_resized;      ///< runs until the view keeps its size
+  QTimer m_slow;          ///< runs at the beginning of a layout: most are done before anything need be said
+  QTimer m_resized;       ///< runs until the view keeps its size
   QString m_search, m_searchProblem;
   std::optional<KeptView> m_kept;
-  int m_zoomTo = -1;     ///< node that is zoomed to once its card is there
-  std::string m_body;    ///< nested graph that the view shows
+  int m_zoomTo = -1;   ///< node that is zoomed to once its card is there
+  std::string m_body;  ///< nested graph that the view shows
   std::vector<int> m_hits;
   int m_currentHit = -1;
 };

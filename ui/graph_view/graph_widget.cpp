@@ -15,10 +15,11 @@ namespace {
 
 constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
-constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
+constexpr double readable = 0.8;         ///< a graph that fits only below this starts at its top instead
 constexpr double readableBlocks = 0.64;  ///< the same where nodes are grouped: blocks say all that they have to at it
 constexpr double grid = 28;
-constexpr int staleMs = 120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
+constexpr int staleMs =
+    120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
 
 /// `wanted` between the two ends; their middle where they are the wrong way round (everything fits).
 double kept(double wanted, double low, double high) {

@@ -118,7 +118,7 @@ class GraphWidget : public QWidget {
   bool m_dragging = false;
   bool m_stale = false, m_hidden = false;  ///< the scene belongs to another title; and is drawn no more
   int m_held = -1;                         ///< node
-  bool m_untouched = true;  ///< the user has not moved the view of this scene yet
+  bool m_untouched = true;                 ///< the user has not moved the view of this scene yet
   int m_paintedCards = 0;
 };
 

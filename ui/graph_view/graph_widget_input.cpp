@@ -177,8 +177,7 @@ int GraphWidget::neighbour(int key) const {
 /// The node to which the first edge out of a closed group leads, or from which one comes.
 int GraphWidget::alongEdges(int card, bool down) const {
   for (const auto& edge : m_scene->edges)
-    if ((down ? edge.from : edge.to) == card)
-      return m_scene->cards[std::size_t(down ? edge.to : edge.from)].node;
+    if ((down ? edge.from : edge.to) == card) return m_scene->cards[std::size_t(down ? edge.to : edge.from)].node;
   return -1;
 }
 

@@ -14,7 +14,8 @@ constexpr double hullRadius = 6;
 constexpr double hullTitleSize = 11;
 
 /// Told apart by colour-blind eyes (after Okabe and Ito, 2008), on light and dark ground.
-constexpr std::array<QRgb, 7> hullHues{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7, 0xff56b4e9, 0xffd55e00, 0xff8f7fe0};
+constexpr std::array<QRgb, 7> hullHues{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7,
+                                       0xff56b4e9, 0xffd55e00, 0xff8f7fe0};
 
 QRectF grownBy(const QRectF& rect, double by) { return rect.adjusted(-by, -by, by, by); }
 
@@ -79,7 +80,8 @@ void HullPainter::paintTitles(const QRectF& visible) {
   for (std::size_t i = 0; i < m_shapes.size(); ++i) {
     const auto& shape = m_shapes[i];
     if (shape.cards.size() < 2 || !shape.bounds.intersects(visible)) continue;
-    const auto top = std::ranges::min(shape.cards, {}, [this](int card) { return m_scene.cards[std::size_t(card)].rect.top(); });
+    const auto top =
+        std::ranges::min(shape.cards, {}, [this](int card) { return m_scene.cards[std::size_t(card)].rect.top(); });
     const auto& rect = m_scene.cards[std::size_t(top)].rect;
     if (rect.width() * m_zoom < 70) continue;
     const auto title = metrics.elidedText(m_hulls[i].title, Qt::ElideMiddle, rect.width() - 8);

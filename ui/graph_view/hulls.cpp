@@ -37,7 +37,7 @@ class Collector {
 
 /// Groups of this compile id by what they call their nodes; those before fusion are no kernels yet.
 HullsPtr recordedBy(const GraphDoc& graph, const std::vector<FusionRow>& rows, const std::string& compileId,
-                    NameList FusionRow::*names) {
+                    NameList FusionRow::* names) {
   Collector collector(graph);
   std::size_t named = 0;
   for (const auto& row : rows) {
@@ -54,7 +54,8 @@ HullsPtr recordedHulls(const Session& session) {
   const auto& place = session.location();
   const auto capture = session.capture(place.capture);
   const auto rows = capture ? session.fusion(place.capture) : nullptr;
-  if (!rows || place.stage != Location::Stage::Captured || !place.aotStage.empty() || !place.body.empty()) return nullptr;
+  if (!rows || place.stage != Location::Stage::Captured || !place.aotStage.empty() || !place.body.empty())
+    return nullptr;
   const auto at = std::size_t(place.graph);
   const auto compileId = at < capture->graphs.size() ? capture->graphs[at].compileId : std::string();
   for (const auto names : {&FusionRow::postGradNodes, &FusionRow::preGradNodes})
@@ -72,7 +73,8 @@ HullsPtr fusionHulls(const Session& session) {
   if (!compiled) return nullptr;
   const bool captured = session.location().stage == Location::Stage::Captured;
   Collector collector(*graph);
-  for (const auto& kernel : compiled->kernels) collector.add(kernel.name, captured ? kernel.capturedNodes : kernel.nodes);
+  for (const auto& kernel : compiled->kernels)
+    collector.add(kernel.name, captured ? kernel.capturedNodes : kernel.nodes);
   return collector.hulls();
 }
 

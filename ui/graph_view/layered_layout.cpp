@@ -32,9 +32,9 @@ NestedDiagram nestedOf(const Scene& scene, const std::stop_token& stop) {
   }
   for (const auto& card : scene.cards) {
     const bool node = card.group < 0;
-    const auto key = node ? keyOf(isAlias(scene, card.node) ? "ghost " : "node ",
-                                  scene.graph->nodes[std::size_t(card.node)].name)
-                          : keyOf("frame ", scene.groups->groups[std::size_t(card.group)].path);
+    const auto key =
+        node ? keyOf(isAlias(scene, card.node) ? "ghost " : "node ", scene.graph->nodes[std::size_t(card.node)].name)
+             : keyOf("frame ", scene.groups->groups[std::size_t(card.group)].path);
     const int group = !scene.groups ? 0
                       : node        ? scene.groups->groupOf[std::size_t(card.node)]
                                     : scene.groups->groups[std::size_t(card.group)].parent;
@@ -152,10 +152,13 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
 
 ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
   const bool grouped = isGrouped(*graph, options);
-  if (before && before->shown == graph) options.groups = before->groups;
-  else if (grouped) options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, options, before ? before->groups.get() : nullptr));
-  const bool sameRegions = !before || !before->groups || !options.groups ||
-                           hasRegions(*before->groups) == hasRegions(*options.groups);
+  if (before && before->shown == graph)
+    options.groups = before->groups;
+  else if (grouped)
+    options.groups =
+        std::make_shared<const GroupTree>(groupsOf(*graph, options, before ? before->groups.get() : nullptr));
+  const bool sameRegions =
+      !before || !before->groups || !options.groups || hasRegions(*before->groups) == hasRegions(*options.groups);
   if (!sameRegions && options.open) {
     options.open = carriedOver(*options.open, *options.groups);
     auto scene = std::make_shared<Scene>(buildScene(graph, options));

@@ -110,7 +110,8 @@ void Legend::paintEvent(QPaintEvent*) {
     painter.setPen(theme().muted);
     if (x + swatch + 6 + advance > width() - inset && &entry != &m_entries.front())
       return painter.drawText(QPointF(x, middle + metrics.ascent() / 2 - 1), "…");
-    painter.drawText(QRectF(x + swatch + 6, 1, advance + 2, height() - 1), Qt::AlignLeft | Qt::AlignVCenter, entry.label);
+    painter.drawText(QRectF(x + swatch + 6, 1, advance + 2, height() - 1), Qt::AlignLeft | Qt::AlignVCenter,
+                     entry.label);
     painter.setPen(Qt::NoPen);
     painter.setBrush(entry.color);
     painter.drawRoundedRect(QRectF(x, middle - swatch / 2, swatch, swatch), 2, 2);

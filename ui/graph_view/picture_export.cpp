@@ -20,11 +20,11 @@ namespace kerf::ui::inline graph_view {
 namespace {
 
 constexpr double pictureMargin = 32;
-constexpr double mostPixels = 2e9;    ///< more takes minutes, and no viewer opens it
-constexpr double mostSide = 500'000;  ///< pixels
-constexpr double mostPoints = 14'400; ///< a PDF page's side, as its readers take it
+constexpr double mostPixels = 2e9;     ///< more takes minutes, and no viewer opens it
+constexpr double mostSide = 500'000;   ///< pixels
+constexpr double mostPoints = 14'400;  ///< a PDF page's side, as its readers take it
 constexpr qint64 bandPixels = 8 << 20;
-constexpr int tileWidth = 8192;       ///< the rasteriser counts in 16 bits
+constexpr int tileWidth = 8192;  ///< the rasteriser counts in 16 bits
 
 QString say(const char* text) { return QCoreApplication::translate("PictureExport", text); }
 

@@ -55,15 +55,15 @@ struct SceneEdge {
 };
 
 struct Scene {
-  GraphDocPtr graph;    ///< with ghosts behind the nodes of `shown`
-  GraphDocPtr shown;    ///< the graph as it is
-  GhostsPtr ghosts;     ///< null: none
+  GraphDocPtr graph;  ///< with ghosts behind the nodes of `shown`
+  GraphDocPtr shown;  ///< the graph as it is
+  GhostsPtr ghosts;   ///< null: none
   std::vector<SceneCard> cards;
   std::vector<SceneEdge> edges;
   std::vector<SceneFrame> frames;  ///< an inner one comes after the one around it
-  std::vector<int> cardOfNode;  ///< by node index; parameters and portals are in their user's card
+  std::vector<int> cardOfNode;     ///< by node index; parameters and portals are in their user's card
   QRectF bounds;
-  QString engine;  ///< "dot" or "layered"
+  QString engine;                           ///< "dot" or "layered"
   std::shared_ptr<const GroupTree> groups;  ///< null: nothing is grouped
   std::vector<char> open;                   ///< by group
   NestedMemory memory;                      ///< for the next layout of this graph
@@ -83,7 +83,8 @@ using ScenePtr = std::shared_ptr<const Scene>;
 
 /// Sizes of a card's parts, in scene units (pixels at zoom 1).
 struct CardMetrics {
-  static constexpr double header = 26, line = 20, row = 19, padding = 10, minWidth = 120, groupWidth = 170, maxWidth = 300, bottom = 4;
+  static constexpr double header = 26, line = 20, row = 19, padding = 10, minWidth = 120, groupWidth = 170,
+                          maxWidth = 300, bottom = 4;
   static constexpr double rankGap = 36, cardGap = 22;
   static constexpr int mostRows = 6;
 };

@@ -171,9 +171,10 @@ class SceneBuilder {
       const auto card = std::size_t(m_scene.cardOfNode[i]);
       const auto& doc = m_graph.nodes[i];
       if (m_scene.cards[card].group < 0)
-        floats[card] = isSource(doc) || std::ranges::all_of(doc.inputs, [&](int input) {
-                         return floats[std::size_t(m_scene.cardOfNode[std::size_t(input)])] && node(input).users.size() == 1;
-                       });
+        floats[card] =
+            isSource(doc) || std::ranges::all_of(doc.inputs, [&](int input) {
+              return floats[std::size_t(m_scene.cardOfNode[std::size_t(input)])] && node(input).users.size() == 1;
+            });
       for (const int input : doc.inputs)
         if (isSaved(input, int(i)))
           continue;

@@ -10,7 +10,11 @@ namespace {
 class Cycles {
  public:
   explicit Cycles(const std::vector<std::vector<int>>& next)
-      : m_next(next), m_component(next.size(), -1), m_index(next.size(), -1), m_low(next.size(), 0), m_edge(next.size(), 0) {
+      : m_next(next),
+        m_component(next.size(), -1),
+        m_index(next.size(), -1),
+        m_low(next.size(), 0),
+        m_edge(next.size(), 0) {
     for (int i = 0; i < int(next.size()); ++i)
       if (m_index[std::size_t(i)] < 0) visit(i);
   }

@@ -44,8 +44,8 @@ Pairs crossedLanes(const LayerGraph& graph, const std::vector<int>& place) {
 /// One of the four placements: columns aligned with what is above or below, packed to the left or to the right.
 class ExtremePlacement {
  public:
-  ExtremePlacement(const LayerGraph& graph, const FlatSpacing& spacing, const std::vector<int>& place, const Pairs& crossed,
-             bool down, bool left)
+  ExtremePlacement(const LayerGraph& graph, const FlatSpacing& spacing, const std::vector<int>& place,
+                   const Pairs& crossed, bool down, bool left)
       : m_graph(graph), m_spacing(spacing), m_place(place), m_crossed(crossed), m_down(down), m_left(left) {}
 
   std::vector<double> run() {
@@ -129,8 +129,8 @@ class ExtremePlacement {
     for (const auto& layer : m_graph.layers)
       for (std::size_t k = 0; k + 1 < layer.size(); ++k) {
         const int left = layer[k], right = layer[k + 1];
-        const double least = leastApart(m_graph, m_spacing, left, right) + m_shift[std::size_t(left)] -
-                             m_shift[std::size_t(right)];
+        const double least =
+            leastApart(m_graph, m_spacing, left, right) + m_shift[std::size_t(left)] - m_shift[std::size_t(right)];
         m_after[std::size_t(m_root[std::size_t(left)])].push_back({m_root[std::size_t(right)], least});
         ++waiting[std::size_t(m_root[std::size_t(right)])];
       }

@@ -171,9 +171,7 @@ LayerGraph withLanes(const FlatGraph& graph, const std::vector<int>& layers) {
     made.layers[std::size_t(made.vertices[i].layer)].push_back(int(i));
   made.above.resize(made.vertices.size());
   made.below.resize(made.vertices.size());
-  const auto offset = [&](int vertex, double x) {
-    return x - made.vertices[std::size_t(vertex)].width / 2;
-  };
+  const auto offset = [&](int vertex, double x) { return x - made.vertices[std::size_t(vertex)].width / 2; };
   std::vector<char> joined(made.vertices.size(), 0);  // a shared lane has one link from above
   for (std::size_t i = 0; i < made.paths.size(); ++i) {
     const auto& path = made.paths[i];

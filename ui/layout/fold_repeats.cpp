@@ -188,7 +188,8 @@ class Folding {
       const auto& group = made(open.back());
       open.pop_back();
       for (const int node : group.nodes)
-        if (const auto kind = m_graph.nodes[std::size_t(node)].kind; kind != NodeKind::Input && kind != NodeKind::Parameter)
+        if (const auto kind = m_graph.nodes[std::size_t(node)].kind;
+            kind != NodeKind::Input && kind != NodeKind::Parameter)
           calls.push_back(node);
       open.insert(open.end(), group.groups.begin(), group.groups.end());
     }
@@ -198,8 +199,8 @@ class Folding {
 
   const GraphDoc& m_graph;
   const GroupTree& m_tree;
-  std::vector<std::vector<Run>> m_runs;  ///< by group
-  std::vector<int> m_item;  ///< of each node within the group that is looked at
+  std::vector<std::vector<Run>> m_runs;         ///< by group
+  std::vector<int> m_item;                      ///< of each node within the group that is looked at
   std::map<std::string, std::string> m_around;  ///< paths of groups in what was shown before, and of those around them
   GroupTree m_made;
 };

@@ -16,7 +16,7 @@ namespace {
 
 using workbench::GraphDoc, workbench::NodeDoc, workbench::NodeKind;
 
-constexpr int leastOps = 4;    ///< smaller groups are not worth a card
+constexpr int leastOps = 4;  ///< smaller groups are not worth a card
 constexpr int leastFused = 2;
 constexpr int mostDirect = 60;  ///< more nodes than this directly in a group are cut into stretches
 
@@ -194,7 +194,8 @@ class TreeBuilder {
 
 /// A view makes nothing, and a picked result was made by the call before.
 std::int64_t madeBytes(const NodeDoc& node) {
-  const bool makes = !isInput(node) && node.kind != NodeKind::Output && node.kind != NodeKind::View && node.op != "getitem";
+  const bool makes =
+      !isInput(node) && node.kind != NodeKind::Output && node.kind != NodeKind::View && node.op != "getitem";
   return makes ? std::max<std::int64_t>(0, workbench::bytesOf(node)) : 0;
 }
 
@@ -223,7 +224,8 @@ void measureGroups(const GraphDoc& graph, GroupTree& tree) {
   }
   for (auto& group : tree.groups) {
     std::map<std::uint64_t, int> forms;
-    for (const int inner : group.groups) group.alike = std::max(group.alike, ++forms[tree.groups[std::size_t(inner)].form]);
+    for (const int inner : group.groups)
+      group.alike = std::max(group.alike, ++forms[tree.groups[std::size_t(inner)].form]);
     if (group.alike < 2) group.alike = 0;
   }
 }

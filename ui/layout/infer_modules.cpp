@@ -84,7 +84,9 @@ std::string calledModule(const std::string& stackTrace) {
   if (at == std::string::npos) return {};
   const auto begin = at + mark.size();
   auto end = begin;
-  while (end < stackTrace.size() && (std::isalnum(static_cast<unsigned char>(stackTrace[end])) || stackTrace[end] == '_')) ++end;
+  while (end < stackTrace.size() &&
+         (std::isalnum(static_cast<unsigned char>(stackTrace[end])) || stackTrace[end] == '_'))
+    ++end;
   return end < stackTrace.size() && stackTrace[end] == '(' ? stackTrace.substr(begin, end - begin) : std::string();
 }
 
@@ -94,7 +96,8 @@ class Inference {
       : m_graph(graph), m_paths(graph.nodes.size()), m_backward(graph.nodes.size(), 0), m_known(graph.nodes.size(), 0) {
     findBackward();
     for (int i = 0; i < int(graph.nodes.size()); ++i)
-      if (!isInput(node(i)) && node(i).kind != NodeKind::Output) (m_backward[std::size_t(i)] ? m_later : m_calls).push_back(i);
+      if (!isInput(node(i)) && node(i).kind != NodeKind::Output)
+        (m_backward[std::size_t(i)] ? m_later : m_calls).push_back(i);
   }
 
   std::vector<std::string> label(std::vector<std::string> labels) {
@@ -158,7 +161,9 @@ class Inference {
   /// Two modules may share a weight (a word embedding and the head): the second is called what its source line says.
   std::string ownerFor(int call, const NodeDoc& weight) const {
     const auto owner = ownerOf(weight);
-    const auto elsewhere = [&](int user) { return user < call && !m_backward[std::size_t(user)] && !sameLine(user, call); };
+    const auto elsewhere = [&](int user) {
+      return user < call && !m_backward[std::size_t(user)] && !sameLine(user, call);
+    };
     if (owner.empty() || std::ranges::none_of(weight.users, elsewhere)) return owner;
     const auto named = calledModule(node(call).stackTrace);
     return named.empty() ? owner : named;
@@ -259,7 +264,8 @@ class Inference {
   void nameRegions() {
     if (m_calls.empty() || m_later.empty()) return;
     for (const auto* calls : {&m_calls, &m_later})
-      for (const int i : *calls) path(i) = (calls == &m_calls ? "forward" : "backward") + (path(i).empty() ? "" : "." + path(i));
+      for (const int i : *calls)
+        path(i) = (calls == &m_calls ? "forward" : "backward") + (path(i).empty() ? "" : "." + path(i));
   }
 
   const GraphDoc& m_graph;

@@ -10,9 +10,9 @@ namespace {
 
 /// One end of a link within a frame: a card, an entry or exit of the frame itself (`port`), or one of a frame inside.
 struct LocalEnd {
-  int item = 0;           ///< in the frame's flat graph
-  int inner = -1;         ///< frame inside
-  int port = -1;          ///< its item in the inner frame's flat graph
+  int item = 0;    ///< in the frame's flat graph
+  int inner = -1;  ///< frame inside
+  int port = -1;   ///< its item in the inner frame's flat graph
   auto operator<=>(const LocalEnd&) const = default;
 };
 
@@ -33,8 +33,12 @@ struct Piece {
 class Nesting {
  public:
   explicit Nesting(const NestedDiagram& graph)
-      : m_graph(graph), m_local(graph.frames.size()), m_itemOfCard(graph.cards.size()),
-        m_itemOfFrame(graph.frames.size(), -1), m_depth(graph.frames.size(), 0), m_pieces(graph.links.size()) {
+      : m_graph(graph),
+        m_local(graph.frames.size()),
+        m_itemOfCard(graph.cards.size()),
+        m_itemOfFrame(graph.frames.size(), -1),
+        m_depth(graph.frames.size(), 0),
+        m_pieces(graph.links.size()) {
     for (auto& local : m_local) {
       local.flat.spacing = graph.spacing;
       local.flat.stop = graph.stop;
@@ -199,8 +203,10 @@ class Nesting {
       const auto& part = local.plan.routes[std::size_t(pieces[i].link)];
       if (part.empty()) return {};
       const Spot start{part.front().x + at.x, part.front().y + at.y};
-      if (whole.empty()) whole.push_back(start);
-      else lineTo(whole, {whole.back().x, start.y});
+      if (whole.empty())
+        whole.push_back(start);
+      else
+        lineTo(whole, {whole.back().x, start.y});
       for (std::size_t k = 1; k < part.size(); ++k) whole.push_back({part[k].x + at.x, part[k].y + at.y});
       const bool leaves = local.ends[std::size_t(pieces[i].link)].second.inner < 0 && i + 1 < pieces.size();
       if (leaves) lineTo(whole, {whole.back().x, made.frames[std::size_t(pieces[i].frame)].bottom()});

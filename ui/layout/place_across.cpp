@@ -81,7 +81,8 @@ class Across {
   /// The least distances of a layer's vertices from its first.
   const std::vector<double>& offsetsOf(const std::vector<int>& layer) {
     m_offsets.assign(layer.size(), 0);
-    for (std::size_t i = 1; i < layer.size(); ++i) m_offsets[i] = m_offsets[i - 1] + leastApart(m_graph, m_flat.spacing, layer[i - 1], layer[i]);
+    for (std::size_t i = 1; i < layer.size(); ++i)
+      m_offsets[i] = m_offsets[i - 1] + leastApart(m_graph, m_flat.spacing, layer[i - 1], layer[i]);
     return m_offsets;
   }
 

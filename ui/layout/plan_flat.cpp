@@ -84,10 +84,12 @@ FlatGraph partOf(const FlatGraph& graph, const Component& component, std::vector
 
 /// Nothing but entries, exits and lanes.
 bool onlyPorts(const LayerGraph& layers, const FlatGraph& graph, std::size_t layer) {
-  return layer < layers.layers.size() && std::ranges::all_of(layers.layers[layer], [&](int vertex) {
-           const int item = layers.vertices[std::size_t(vertex)].item;
-           return item < 0 || graph.items[std::size_t(item)].pinned != Pinned::Free;
-         });
+  return layer < layers.layers.size() && std::ranges::all_of(
+                                             layers.layers[layer],
+                                             [&](int vertex) {
+                                               const int item = layers.vertices[std::size_t(vertex)].item;
+                                               return item < 0 || graph.items[std::size_t(item)].pinned != Pinned::Free;
+                                             });
 }
 
 /// Tops and bottoms of the layers; a gap in which links go far sideways is higher.
@@ -225,17 +227,20 @@ class Shelves {
 };
 
 bool apart(const Extent& a, const Extent& b, double gap) {
-  return a.right() + gap <= b.left || b.right() + gap <= a.left || a.bottom() + gap <= b.top || b.bottom() + gap <= a.top;
+  return a.right() + gap <= b.left || b.right() + gap <= a.left || a.bottom() + gap <= b.top ||
+         b.bottom() + gap <= a.top;
 }
 
 /// Known components stay where they were unless they have grown into one another; the others go below.
-void keepPlaces(std::vector<FlatPlan>& plans, std::vector<Extent>& extents, const std::vector<char>& known, double gap) {
+void keepPlaces(std::vector<FlatPlan>& plans, std::vector<Extent>& extents, const std::vector<char>& known,
+                double gap) {
   std::vector<std::size_t> order(plans.size()), placed;
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return !known[i]; });
   double bottom = -1e300, left = 1e300;
   for (const auto i : order) {
-    const bool free = known[i] && std::ranges::all_of(placed, [&](std::size_t k) { return apart(extents[i], extents[k], 1); });
+    const bool free =
+        known[i] && std::ranges::all_of(placed, [&](std::size_t k) { return apart(extents[i], extents[k], 1); });
     if (!free && !placed.empty()) {
       shift(plans[i], left - extents[i].left, bottom + gap - extents[i].top);
       extents[i].left = left;
@@ -260,9 +265,8 @@ FlatPlan planFlat(const FlatGraph& graph, const PlanMemory* before) {
     const auto part = partOf(graph, component, places);
     plans.push_back(planComponent(part, before));
     extents.push_back(boundsOf(plans.back()));
-    known.push_back(std::ranges::any_of(part.items, [&](const FlatItem& item) {
-      return before != nullptr && before->find(item.key) != nullptr;
-    }));
+    known.push_back(std::ranges::any_of(
+        part.items, [&](const FlatItem& item) { return before != nullptr && before->find(item.key) != nullptr; }));
   }
   const double gap = graph.spacing.layers;
   if (before != nullptr && before->still) {

@@ -57,7 +57,8 @@ void cutEvenly(const GraphDoc& graph, const std::vector<int>& nodes, int begin, 
   constexpr int most = 10;  // what is longer is cut again
   const int pieces = std::clamp(int(std::lround(std::sqrt(double(count) / 2))), 1, most);
   for (int i = 0; i < pieces; ++i) {
-    const int from = begin + int(std::int64_t(count) * i / pieces), to = begin + int(std::int64_t(count) * (i + 1) / pieces);
+    const int from = begin + int(std::int64_t(count) * i / pieces),
+              to = begin + int(std::int64_t(count) * (i + 1) / pieces);
     cut.push_back({from, to, spanName(graph, nodes, from, to)});
   }
 }
@@ -99,7 +100,8 @@ std::vector<Stretch> cutIntoStretches(const workbench::GraphDoc& graph, const st
   };
   rest(0, period.begin);
   for (int i = 0; i < blocks; ++i)
-    cut.push_back({period.begin + i * period.length, period.begin + (i + 1) * period.length, "block " + std::to_string(i)});
+    cut.push_back(
+        {period.begin + i * period.length, period.begin + (i + 1) * period.length, "block " + std::to_string(i)});
   rest(end, count);
   return cut;
 }

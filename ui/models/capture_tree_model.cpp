@@ -17,7 +17,7 @@ constexpr const char* graphType = "application/x-kerf-graph";
 
 /// True for every item that some compile id lists.
 std::vector<bool> listed(std::size_t count, const std::vector<CompileEntryDoc>& compiles,
-                         std::vector<int> CompileEntryDoc::*items) {
+                         std::vector<int> CompileEntryDoc::* items) {
   std::vector<bool> seen(count, false);
   for (const auto& compile : compiles)
     for (const int item : compile.*items)
@@ -150,8 +150,7 @@ QMimeData* CaptureTreeModel::mimeData(const QModelIndexList& indexes) const {
   return data;
 }
 
-bool CaptureTreeModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int,
-                                       const QModelIndex& onto) const {
+bool CaptureTreeModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int, const QModelIndex& onto) const {
   if (!data->hasFormat(graphType) || !onto.isValid() || kind(onto) != Kind::Graph) return false;
   const auto place = location(onto);
   return data->data(graphType) != QString("%1/%2").arg(place.capture).arg(place.graph).toUtf8();

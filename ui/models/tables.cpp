@@ -24,7 +24,7 @@ QString arrow(int before, int after) {
 }
 
 template <class Row>
-Column<Row> errorColumn(const QString& title, double Row::*field) {
+Column<Row> errorColumn(const QString& title, double Row::* field) {
   return {title, [field](const Row& row) { return formatError(row.*field); },
           [field](const Row& row) { return QVariant(row.*field); }, true};
 }
@@ -37,7 +37,7 @@ Column<Row> ratioColumn() {
 }
 
 template <class Row>
-Column<Row> countColumn(const QString& title, std::int64_t Row::*field) {
+Column<Row> countColumn(const QString& title, std::int64_t Row::* field) {
   return {title, [field](const Row& row) { return formatCount(row.*field); },
           [field](const Row& row) { return QVariant(qlonglong(row.*field)); }, true};
 }
@@ -125,8 +125,8 @@ std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel() {
       {"Op", [](const NodeDivergence& row) { return text(row.target).remove("torch.ops."); }},
       {"Verdict",
        [](const NodeDivergence& row) { return QString(row.firstBad ? "first bad"
-                                               : row.same   ? "same"
-                                                            : "different"); },
+                                                      : row.same   ? "same"
+                                                                   : "different"); },
        {},
        false,
        [](const NodeDivergence& row, int role) { return row.firstBad ? colored(role, theme().bad) : QVariant(); }},

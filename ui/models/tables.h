@@ -33,8 +33,8 @@ using CodeSpanModel = TableModel<workbench::CodeSpan>;
 struct ChangeRow {
   enum class Kind { Added, Removed, Rewritten, Changed };
   Kind kind = Kind::Added;
-  std::string node, gone;       ///< of the shown graph, and of the earlier one; empty where there is none
-  QString what, detail;         ///< "layer_norm → var_mean, sub, mul (+6)"
+  std::string node, gone;  ///< of the shown graph, and of the earlier one; empty where there is none
+  QString what, detail;    ///< "layer_norm → var_mean, sub, mul (+6)"
 };
 using ChangeModel = TableModel<ChangeRow>;
 

@@ -197,7 +197,9 @@ void AccuracyPanel::showHint() {
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   const auto bad = std::ranges::count(doc.nodes, false, &NodeDivergence::same);
   const auto first = text(doc.firstBadNode());
-  const auto result = doc.same ? tr("Same") : doc.failure.empty() ? tr("Different") : tr("Failed: %1").arg(text(doc.failure));
+  const auto result = doc.same              ? tr("Same")
+                      : doc.failure.empty() ? tr("Different")
+                                            : tr("Failed: %1").arg(text(doc.failure));
   const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();
   const auto where = first.isEmpty() ? QString() : tr("  ·  first bad: %1").arg(first);
   m_verdict->setForms({result + count + where, result + where, result});

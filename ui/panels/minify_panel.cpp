@@ -25,8 +25,8 @@ namespace {
 
 /// Whether `steps` only adds to what is shown.
 bool goesOn(const std::vector<StepDoc>& shown, const std::vector<StepDoc>& steps) {
-  return steps.size() >= shown.size() && std::ranges::equal(shown, steps | std::views::take(shown.size()), {},
-                                                            &StepDoc::test, &StepDoc::test);
+  return steps.size() >= shown.size() &&
+         std::ranges::equal(shown, steps | std::views::take(shown.size()), {}, &StepDoc::test, &StepDoc::test);
 }
 
 }  // namespace
@@ -109,9 +109,8 @@ QWidget* MinifyPanel::buildContent() {
 
 void MinifyPanel::buildExport() {
   auto* menu = new QMenu(m_export);
-  const std::pair<QString, QString> formats[] = {{"repro", tr("repro.py and storages…")},
-                                                 {"zip", tr("One zip…")},
-                                                 {"issue", tr("Issue text (Markdown)…")}};
+  const std::pair<QString, QString> formats[] = {
+      {"repro", tr("repro.py and storages…")}, {"zip", tr("One zip…")}, {"issue", tr("Issue text (Markdown)…")}};
   for (const auto& [format, title] : formats)
     menu->addAction(title, this, [this, format = format] { emit exportRequested(format); })->setObjectName(format);
   m_export->setMenu(menu);
@@ -201,8 +200,8 @@ void MinifyPanel::askSettings() {
 void MinifyPanel::showFindings(const MinifyDoc* doc) {
   m_findings->clear();
   for (const auto& slip : doc ? doc->findings : std::vector<workbench::SlipDoc>()) {
-    auto* item = new QListWidgetItem(QString("%1  ·  %2  ·  %3").arg(text(slip.id), plural(slip.nodes, "node"),
-                                                                     text(slip.fingerprint)));
+    auto* item = new QListWidgetItem(
+        QString("%1  ·  %2  ·  %3").arg(text(slip.id), plural(slip.nodes, "node"), text(slip.fingerprint)));
     item->setData(Qt::UserRole, text(slip.id));
     item->setToolTip(text(slip.detail));
     m_findings->addItem(item);

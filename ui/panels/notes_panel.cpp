@@ -47,8 +47,9 @@ NotesPanel::NotesPanel(Session& session, QWidget* parent)
   m_remove->setToolTip(tr("Take the chosen bookmark or note away"));
   m_table->setObjectName("notes");
   m_table->setAccessibleName(tr("Bookmarks and notes"));
-  m_table->setHint(tr("Ctrl+F2 bookmarks the selected node; a note is written above. Both are kept in the store, and are "
-                      "there again whenever the same graph is opened."));
+  m_table->setHint(
+      tr("Ctrl+F2 bookmarks the selected node; a note is written above. Both are kept in the store, and are "
+         "there again whenever the same graph is opened."));
   m_table->setStretchColumn(1);
   auto* row = new QHBoxLayout;
   row->setContentsMargins(12, 8, 12, 8);

@@ -18,9 +18,10 @@ QString searchHelp() {
   for (const auto& [word, what] : searchWords())
     rows += "<tr><td style='padding-right:18px'><code>" + word.toHtmlEscaped() + "</code></td><td>" +
             what.toHtmlEscaped() + "</td></tr>";
-  return SearchPanel::tr("<p>All words must fit. Plain words are parts of a name, target or type; <code>*</code> and "
-                         "<code>?</code> stand for any letters, commas between texts for or, quotation marks for texts "
-                         "with spaces.</p>") +
+  return SearchPanel::tr(
+             "<p>All words must fit. Plain words are parts of a name, target or type; <code>*</code> and "
+             "<code>?</code> stand for any letters, commas between texts for or, quotation marks for texts "
+             "with spaces.</p>") +
          "<table cellpadding='1'>" + rows + "</table>";
 }
 
@@ -36,8 +37,9 @@ SearchPanel::SearchPanel(Session& session, GraphPane& pane, QWidget* parent)
   m_said->setObjectName("quiet");
   m_table->setObjectName("hits");
   m_table->setAccessibleName(tr("Found nodes"));
-  m_table->setHint(tr("Type into the search box (Ctrl+F): words, or such as\n"
-                      "op:relu users>1 shape:*x512 not:dtype:bf16 module:layers.3 bytes>1M diverged"));
+  m_table->setHint(
+      tr("Type into the search box (Ctrl+F): words, or such as\n"
+         "op:relu users>1 shape:*x512 not:dtype:bf16 module:layers.3 bytes>1M diverged"));
   m_table->setStretchColumn(m_model->columnCount() - 1);
   auto* help = new QToolButton;
   help->setObjectName("searchHelp");
@@ -75,8 +77,8 @@ void SearchPanel::showHits() {
     m_table->fitColumns();
   }
   m_table->selectSourceRow(m_pane.currentHit());
-  const auto count = tr("%1 of %2").arg(formatCount(qint64(m_listed.size())),
-                                        plural(graph ? qint64(graph->nodes.size()) : 0, "node"));
+  const auto count =
+      tr("%1 of %2").arg(formatCount(qint64(m_listed.size())), plural(graph ? qint64(graph->nodes.size()) : 0, "node"));
   m_said->setText(!m_pane.searchProblem().isEmpty() ? m_pane.searchProblem() : graph ? count : QString());
 }
 

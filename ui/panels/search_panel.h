@@ -28,7 +28,7 @@ class SearchPanel : public QWidget {
   NodeModel* m_model;
   DataTable* m_table;
   QLabel* m_said;
-  GraphDocPtr m_graph;        ///< whose nodes are listed
+  GraphDocPtr m_graph;  ///< whose nodes are listed
   std::vector<int> m_listed;
 };
 

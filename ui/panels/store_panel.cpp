@@ -41,7 +41,7 @@ class RowWords : public QSortFilterProxyModel {
  private:
   QStringList m_words;
 };
-}
+}  // namespace
 
 StorePanel::StorePanel(Session& session, QWidget* parent)
     : QWidget(parent),

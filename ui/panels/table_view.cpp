@@ -198,7 +198,8 @@ bool DataTable::viewportEvent(QEvent* event) {
   const auto index = indexAt(help->pos());
   const auto whole = index.data().toString(), tip = index.data(Qt::ToolTipRole).toString();
   const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
-  const bool cut = index.isValid() && QFontMetrics(font()).horizontalAdvance(whole) + icon + padding / 2 > columnWidth(index.column());
+  const bool cut = index.isValid() &&
+                   QFontMetrics(font()).horizontalAdvance(whole) + icon + padding / 2 > columnWidth(index.column());
   if (!cut || tip.contains(whole)) return QTableView::viewportEvent(event);
   QToolTip::showText(help->globalPos(), (whole + "\n" + tip).trimmed(), viewport(), visualRect(index));
   return true;

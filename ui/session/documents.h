@@ -19,11 +19,11 @@ namespace kerf::ui::inline session {
 
 using workbench::ArgumentDoc, workbench::NodeDoc, workbench::NodeKind, workbench::nodeKindName, workbench::nodeKinds;
 using workbench::BisectTrial, workbench::StepDoc;
+using workbench::ChangeCounts, workbench::DiffRow, workbench::OpCountDoc, workbench::RecordedCodeDoc;
 using workbench::CompileDocPtr, workbench::KernelDoc, workbench::PassDoc;
 using workbench::CompileEntryDoc, workbench::FusionRow, workbench::GraphEntry, workbench::RecordEntry;
-using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc, workbench::ReplacementDoc;
 using workbench::GraphDoc, workbench::GraphDocPtr, workbench::SymbolDoc;
-using workbench::ChangeCounts, workbench::DiffRow, workbench::OpCountDoc, workbench::RecordedCodeDoc;
+using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc, workbench::ReplacementDoc;
 using workbench::RecordedStageDoc, workbench::RecordedStages, workbench::RewriteDoc;
 using workbench::StoreListing, workbench::TimelineDoc, workbench::TimelineLane, workbench::TimelineSpan;
 
@@ -187,7 +187,7 @@ using ValueDocPtr = std::shared_ptr<const ValueDoc>;
 /// How the shown graph differs from another one: the stage before it, or what the user chose.
 struct DifferenceDoc : workbench::GraphDifference {
   Location from;
-  GraphDocPtr before;   ///< the graph at `from`
+  GraphDocPtr before;    ///< the graph at `from`
   QString title, error;  ///< title: of `before`; error: why nothing can be said
   /// Name of the node that a node of the earlier graph is now; empty where it is gone.
   std::string after(const std::string& node) const;

@@ -30,8 +30,7 @@ void JobQueue::start(const QString& key, std::function<void(std::stop_token)> wo
     const bool ran = !stop.stop_requested();
     if (ran) work(stop);
     QMetaObject::invokeMethod(
-        this,
-        [this, key, number, ran, done] { finish(key, number, ran ? done : std::function<void()>()); },
+        this, [this, key, number, ran, done] { finish(key, number, ran ? done : std::function<void()>()); },
         Qt::QueuedConnection);
   });
   emit busyChanged();

@@ -5,7 +5,7 @@ namespace kerf::ui::inline session {
 namespace {
 constexpr int throttleMs = 50;
 constexpr int mostWorkers = 256;  ///< a message may say anything
-}
+}  // namespace
 
 MinifyWatch::MinifyWatch(const QString& plant, QObject* parent) : QObject(parent) {
   m_doc.plant = plant;

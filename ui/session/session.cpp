@@ -14,7 +14,7 @@ namespace kerf::ui::inline session {
 namespace {
 
 constexpr std::chrono::milliseconds scrubPause{350};  ///< passes of a graph run only where somebody stays so long
-constexpr std::chrono::milliseconds blink{150};  ///< so long nobody notices that the old graph is still listed
+constexpr std::chrono::milliseconds blink{150};       ///< so long nobody notices that the old graph is still listed
 constexpr std::int64_t mostRecordBytes = 8 << 20;
 
 /// A file's full path; a name of the store as it is.
@@ -143,9 +143,7 @@ void Session::showRecord(int capture, int record) {
   const workbench::RecordRequest request{doc->name, record, workbench::RecordRequest::Form::Indented, mostRecordBytes};
   m_jobs.submit<Result<workbench::RecordDoc>>(
       "record",
-      [worker = browser(capture), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = browser(capture), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, capture, record](const Result<workbench::RecordDoc>& result) {
         m_record = shownRecord(capture, record, result);
         emit recordChanged();

@@ -279,26 +279,26 @@ class Session : public QObject {
   JobQueue m_jobs;
   RemotePtr m_compiler;  ///< compiles for view, whatever capture it is; null before the first time
   std::map<int, CaptureDocPtr> m_captures;
-  std::map<int, RemotePtr> m_browsers;  ///< captures of one folder share one
-  std::map<int, FusionRowsPtr> m_fusion;    ///< by capture
+  std::map<int, RemotePtr> m_browsers;    ///< captures of one folder share one
+  std::map<int, FusionRowsPtr> m_fusion;  ///< by capture
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
-  std::map<std::pair<int, int>, RecordedCodePtr> m_code;         ///< by capture and graph
-  std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;   ///< by capture and graph
+  std::map<std::pair<int, int>, RecordedCodePtr> m_code;           ///< by capture and graph
+  std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;     ///< by capture and graph
   std::map<std::pair<int, std::string>, VerifyDocPtr> m_verified;  ///< by capture and compile id
   using PlaceKey = decltype(Location().place());
   std::map<std::pair<PlaceKey, PlaceKey>, std::shared_ptr<DifferenceDoc>> m_differences;
   std::optional<Location> m_against;  ///< what the user chose to compare with
   DifferenceDocPtr m_difference;
   QTimer m_compileSoon;
-  bool m_scrubbing = false;        ///< the step under way is one from stage to stage
-  bool m_scrubbed = false;         ///< stages have been gone through: their neighbours are worth reading ahead
-  std::set<PlaceKey> m_tried;      ///< what was read ahead, so that a failure is not tried again and again
+  bool m_scrubbing = false;    ///< the step under way is one from stage to stage
+  bool m_scrubbed = false;     ///< stages have been gone through: their neighbours are worth reading ahead
+  std::set<PlaceKey> m_tried;  ///< what was read ahead, so that a failure is not tried again and again
   std::map<Key, std::unique_ptr<GraphState>> m_states;
   QTimer m_loading;
-  QTimer m_left;           ///< runs from leaving a graph until panels are emptied of it
-  bool m_reading = false;  ///< what was shown has been left, and the next graph is not there
+  QTimer m_left;            ///< runs from leaving a graph until panels are emptied of it
+  bool m_reading = false;   ///< what was shown has been left, and the next graph is not there
   bool m_showNext = false;  ///< the next capture that opens is shown at once
   int m_nextId = 1;
   Location m_location;
@@ -308,7 +308,7 @@ class Session : public QObject {
   StoreListingPtr m_listing;
   NodeNotesPtr m_notes;
   std::optional<NamedPlace> m_wanted;  ///< gone to once its capture has been read
-  QStringList m_deletions;  ///< one item of each deletion that can be undone, the newest last
+  QStringList m_deletions;             ///< one item of each deletion that can be undone, the newest last
   int m_node = -1;
 };
 

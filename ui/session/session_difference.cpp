@@ -91,7 +91,9 @@ void Session::compareWith(const std::optional<Location>& before) {
 
 /// Null where there is nothing to compare with, or as long as something is missing.
 DifferenceDocPtr Session::currentDifference() {
-  const auto before = !m_graph || !m_location.body.empty() ? std::nullopt : m_against ? m_against : placeBefore(m_location);
+  const auto before = !m_graph || !m_location.body.empty() ? std::nullopt
+                      : m_against                          ? m_against
+                                                           : placeBefore(m_location);
   return before && !before->sameGraph(m_location) ? makeDifference(*before, m_location) : nullptr;
 }
 
@@ -144,10 +146,7 @@ void Session::askDifference(const Location& before, const Location& after, bool 
   if (!m_differ) m_differ = m_workers.forJob();
   const workbench::DiffRequest request{addressAt(before), addressAt(after)};
   m_jobs.submit<Result<workbench::GraphDifference>>(
-      job,
-      [worker = m_differ, request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      job, [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, before, after](Result<workbench::GraphDifference> result) {
         if (!capture(before.capture) || !capture(after.capture)) return;
         auto known = std::make_shared<DifferenceDoc>();
@@ -170,10 +169,7 @@ void Session::askPassDifferences(const Key& key, bool quiet) {
   const workbench::PassDifferencesRequest request{shownAddress(key)};
   using Answer = std::vector<workbench::PassDifference>;
   m_jobs.submit<Result<Answer>>(
-      job,
-      [worker = m_differ, request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      job, [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, key](Result<Answer> result) {
         auto* known = state(key);
         if (!known) return;
@@ -195,9 +191,7 @@ bool Session::askGraph(const Location& location, bool quiet) {
   if (!m_differ) m_differ = m_workers.forJob();
   m_jobs.submit<Result<GraphDocPtr>>(
       job,
-      [worker = m_differ, request = *request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_differ, request = *request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, location](const Result<GraphDocPtr>& result) {
         if (!capture(location.capture)) return;
         auto& known = stateFor(location.key());

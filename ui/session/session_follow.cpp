@@ -36,7 +36,8 @@ void Session::refresh(int capture) {
           [](const Result<workbench::Done>&) {}, JobQueue::Weight::Quiet);
   m_jobs.submit<Result<std::vector<workbench::CaptureIndex>>>(
       job,
-      [worker = browser(capture), name = doc->name](std::stop_token stop) -> Result<std::vector<workbench::CaptureIndex>> {
+      [worker = browser(capture),
+       name = doc->name](std::stop_token stop) -> Result<std::vector<workbench::CaptureIndex>> {
         KERF_CHECK(worker->perform(workbench::CloseRequest{name}, {{}, stop}));
         return worker->perform(workbench::OpenRequest{name}, {{}, stop});
       },
@@ -67,8 +68,9 @@ void Session::refreshed(int capture, Result<std::vector<workbench::CaptureIndex>
                       : tr("%1 has been read again").arg(text(doc->path).section('/', -1)));
   if (m_location.capture != capture) return;
   if (longer) return findStages();
-  const auto here = std::ranges::find_if(
-      doc->graphs, [&](const GraphEntry& entry) { return sameEntry(before->graphs[std::size_t(m_location.graph)], entry); });
+  const auto here = std::ranges::find_if(doc->graphs, [&](const GraphEntry& entry) {
+    return sameEntry(before->graphs[std::size_t(m_location.graph)], entry);
+  });
   if (doc->graphs.empty()) return emptyPlace();
   auto place = m_location;
   place.graph = here == doc->graphs.end() ? 0 : int(here - doc->graphs.begin());

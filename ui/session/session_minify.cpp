@@ -144,9 +144,7 @@ void Session::minifyFinished(const Key& where, const Result<workbench::Minified>
   const workbench::StepsRequest request{known->minified->reduction};
   m_jobs.submit<Result<std::vector<StepDoc>>>(
       jobKey("steps", where),
-      [worker = browser(where.capture), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = browser(where.capture), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, where](Result<std::vector<StepDoc>> steps) {
         auto* target = state(where);
         if (target && target->minify && steps && !steps->empty()) target->minify->setSteps(std::move(*steps));

@@ -13,7 +13,9 @@ std::optional<NamedPlace> Session::namedPlace() const {
 
 void Session::goTo(const NamedPlace& place) {
   m_wanted = place;
-  const auto isOpen = [&](const auto& item) { return item.second->name == place.capture && item.second->error.empty(); };
+  const auto isOpen = [&](const auto& item) {
+    return item.second->name == place.capture && item.second->error.empty();
+  };
   if (std::ranges::none_of(m_captures, isOpen)) openNamed(place.capture);
   reachWanted();
 }
@@ -21,8 +23,8 @@ void Session::goTo(const NamedPlace& place) {
 /// Waits while the capture is being read.
 void Session::reachWanted() {
   if (!m_wanted) return;
-  const auto found = std::ranges::find_if(
-      m_captures, [&](const auto& item) { return item.second->name == m_wanted->capture; });
+  const auto found =
+      std::ranges::find_if(m_captures, [&](const auto& item) { return item.second->name == m_wanted->capture; });
   if (found == m_captures.end() || found->second->loading) return;
   const auto wanted = *std::exchange(m_wanted, std::nullopt);
   if (!found->second->error.empty()) return;  // which was told already

@@ -82,9 +82,7 @@ void Session::sendNote(const workbench::NoteRequest& request) {
   static int number = 0;
   m_jobs.submit<Result<workbench::Done>>(
       QString("note:%1").arg(++number),
-      [worker = m_workers.forJob(), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this](const Result<workbench::Done>& done) {
         if (!done) emit failed(tr("The note cannot be kept"), windowText(done.error()));
         listNotes();

@@ -32,9 +32,7 @@ void Session::partition() {
   for (int step = 0; step <= budgetSteps; ++step) request.budgets.push_back(double(step) / budgetSteps);
   m_jobs.submit<Result<workbench::PartitionReport>>(
       QString("partition:%1/%2/%3").arg(where.capture).arg(where.graph).arg(text(where.aotStage)),
-      [worker = m_workers.forJob(), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, where](Result<workbench::PartitionReport> result) {
         auto* target = state(where);
         if (!target) return;

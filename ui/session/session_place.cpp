@@ -81,8 +81,9 @@ void Session::loaded(const Location& location, const Result<GraphDocPtr>& result
   auto* target = state(location.key());
   if (!target) return;
   if (!result)
-    return notRead(location.aotStage.empty() ? tr("Cannot read this graph")
-                                             : tr("This graph has no stage \"%1\"").arg(titleOfStage(location.aotStage)),
+    return notRead(location.aotStage.empty()
+                       ? tr("Cannot read this graph")
+                       : tr("This graph has no stage \"%1\"").arg(titleOfStage(location.aotStage)),
                    result.error());
   target->document = freedElsewhere(*result);
   if (!(*result)->notes.empty()) emit noted(texts((*result)->notes).join('\n'));

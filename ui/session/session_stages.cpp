@@ -39,9 +39,7 @@ void Session::findStages() {
   const workbench::RecordedStagesRequest request{doc->name, graph};
   m_jobs.submit<Result<RecordedStages>>(
       stagesJob(capture, graph),
-      [worker = m_differ, request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, capture, graph](Result<RecordedStages> result) {
         if (!this->capture(capture)) return;
         if (!result) emit noted(windowText(result.error()));

@@ -25,9 +25,7 @@ void Session::removeStored(const QStringList& items) {
   request.cascade = true;
   m_jobs.submit<Result<workbench::Removed>>(
       "delete",
-      [worker = m_workers.forJob(), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this](const Result<workbench::Removed>& result) { removed(result); });
 }
 
@@ -46,9 +44,7 @@ void Session::undoDelete() {
   const workbench::RestoreRequest request{{m_deletions.takeLast().toStdString()}};
   m_jobs.submit<Result<workbench::Restored>>(
       "restore",
-      [worker = m_workers.forJob(), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this](const Result<workbench::Restored>& result) { restored(result); });
   emit deletionsChanged();
 }
@@ -81,9 +77,7 @@ void Session::exportMinifiedAs(const QString& path, const QString& format) {
 void Session::exportAs(const workbench::ExportRequest& request, RemotePtr worker) {
   m_jobs.submit<Result<workbench::Exported>>(
       "export",
-      [worker = std::move(worker), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = std::move(worker), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this](const Result<workbench::Exported>& written) {
         if (written && !written->notes.empty()) emit noted(texts(written->notes).join('\n'));
         if (written) return emit exported(text(written->path));

@@ -47,10 +47,7 @@ void Session::compile() {
   if (!m_compiler) m_compiler = m_workers.forJob();
   const workbench::CompileRequest request{shownAddress(where)};
   m_jobs.submit<Result<CompileDocPtr>>(
-      "compile",
-      [worker = m_compiler, request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      "compile", [worker = m_compiler, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, where](const Result<CompileDocPtr>& result) {
         auto* known = state(where);
         if (!known) return;
@@ -68,9 +65,7 @@ void Session::findGuards() {
   const workbench::GuardsRequest request{address(where)};
   m_jobs.submit<Result<GuardsDocPtr>>(
       jobKey("guards", where),
-      [worker = browser(where.capture), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = browser(where.capture), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, where](const Result<GuardsDocPtr>& result) {
         auto* known = state(where);
         if (!known || (!result && cancelled(result.error()))) return;
@@ -92,9 +87,7 @@ void Session::compare(const QString& plant) {
   request.depth = workbench::CompareRequest::Depth::Nodes;
   m_jobs.submit<Result<workbench::Comparison>>(
       jobKey("compare", key()),
-      [worker = m_workers.forJob(), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, where = key(), plant](const Result<workbench::Comparison>& result) { compared(where, plant, result); });
   emit accuracyChanged();
   emit busyChanged();

@@ -7,7 +7,7 @@ namespace kerf::ui::inline session {
 namespace {
 constexpr std::size_t mostBrowsing = 8;
 constexpr int mostFarewells = 32;  ///< at once; all they do is wait
-}
+}  // namespace
 
 Workers::Workers() { m_farewells.setMaxThreadCount(mostFarewells); }
 

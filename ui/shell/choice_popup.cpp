@@ -48,9 +48,8 @@ void fill(QListWidget& list, const std::vector<Choice>& choices, const QString& 
 
 std::vector<int> fittingChoices(const std::vector<Choice>& choices, const QString& typed) {
   const auto first = typed.isEmpty() ? QChar() : typed.front();
-  const bool marked = std::ranges::any_of(choices, [&](const Choice& choice) {
-    return !first.isNull() && choice.mark == first;
-  });
+  const bool marked =
+      std::ranges::any_of(choices, [&](const Choice& choice) { return !first.isNull() && choice.mark == first; });
   const auto wanted = (marked ? typed.mid(1) : typed).trimmed();
   std::vector<std::pair<int, int>> scores;  // smaller is better
   for (int i = 0; i < int(choices.size()); ++i) {

@@ -14,7 +14,7 @@ struct Choice {
   QString text;
   QString detail;  ///< quieter: a shortcut, a size
   QIcon icon = {};
-  QChar mark = {};      ///< typed first, it leaves only those with it: '>', '@'
+  QChar mark = {};    ///< typed first, it leaves only those with it: '>', '@'
   bool ready = true;  ///< shown before anything has been typed
 };
 

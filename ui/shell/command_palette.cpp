@@ -60,11 +60,10 @@ void addNodes(Palette& palette, MainWindow& window) {
   const auto graph = window.session().graph();
   for (int i = 0; graph && i < int(graph->nodes.size()); ++i) {
     const auto& node = graph->nodes[std::size_t(i)];
-    palette.add({text(node.name), text(node.op + "  " + node.value), {}, '@', false},
-                [&window, i] {
-                  window.session().selectNode(i);
-                  window.pane().view().reveal(i);
-                });
+    palette.add({text(node.name), text(node.op + "  " + node.value), {}, '@', false}, [&window, i] {
+      window.session().selectNode(i);
+      window.pane().view().reveal(i);
+    });
   }
 }
 

@@ -112,9 +112,10 @@ void ExportDialog::showPlan() {
   if (problem.isEmpty() && m_path->text().trimmed().isEmpty()) problem = tr("Say where it is to be written.");
   const auto size = pictureSize(made);
   const auto unit = format() == "png" ? tr("pixels") : tr("points");
-  m_plan->setText(!problem.isEmpty()   ? problem
-                  : format() == "dot" ? tr("The cards and edges as text, for Graphviz")
-                                      : tr("%1 × %2 %3").arg(formatCount(size.width()), formatCount(size.height()), unit));
+  m_plan->setText(!problem.isEmpty() ? problem
+                  : format() == "dot"
+                      ? tr("The cards and edges as text, for Graphviz")
+                      : tr("%1 × %2 %3").arg(formatCount(size.width()), formatCount(size.height()), unit));
   m_scale->setEnabled(format() != "dot");
   m_save->setEnabled(problem.isEmpty());
 }

@@ -68,15 +68,16 @@ QString comparison(const AccuracyDocPtr& accuracy) {
   QString said = accuracy->error.isEmpty() ? QString() : "<p>" + accuracy->error.toHtmlEscaped() + "</p>";
   if (!accuracy->failure.empty()) said += "<p>" + escaped(accuracy->failure) + "</p>";
   if (said.isEmpty())
-    said = accuracy->same ? "<p>The compiled results are the same as the reference.</p>"
-                          : "<p>The compiled results differ. First bad node: <b>" + escaped(accuracy->firstBadNode()) +
-                                "</b></p>";
+    said = accuracy->same
+               ? "<p>The compiled results are the same as the reference.</p>"
+               : "<p>The compiled results differ. First bad node: <b>" + escaped(accuracy->firstBadNode()) + "</b></p>";
   QString rows;
   for (const auto& output : accuracy->outputs)
     rows += row({escaped(output.name), output.same ? "same" : "<b>different</b>", formatError(output.maxAbsError),
                  formatRatio(output.ratioToLimit), escaped(output.reason)});
   if (rows.isEmpty()) return said;
-  return said + "<table>" + row({"Output", "Verdict", "Max error", "Error / limit", "Reason"}, "th") + rows + "</table>";
+  return said + "<table>" + row({"Output", "Verdict", "Max error", "Error / limit", "Reason"}, "th") + rows +
+         "</table>";
 }
 
 QString bisection(const BisectDocPtr& found) {
@@ -106,8 +107,7 @@ QImage pictureOf(const GraphWidget& view) {
   if (!picture.scene) return {};
   picture.part = wholePart(*picture.scene);
   picture.state.hovered = picture.state.selected = -1;
-  const double scale =
-      std::min({2.0, pictureWidth / picture.part.width(), pictureHeight / picture.part.height()});
+  const double scale = std::min({2.0, pictureWidth / picture.part.width(), pictureHeight / picture.part.height()});
   QImage image((picture.part.size() * scale).toSize().expandedTo({1, 1}), QImage::Format_RGB32);
   image.fill(theme().canvas);
   QPainter painter(&image);

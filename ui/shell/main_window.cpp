@@ -126,8 +126,8 @@ void MainWindow::buildDocks() {
   addPanel("captures", tr("Captures"), m_captures = new CapturesPanel(m_session), Qt::LeftDockWidgetArea);
   addPanel("passes", tr("Passes"), m_passes = new PassesPanel(m_session), Qt::LeftDockWidgetArea);
   auto* passes = findChild<QDockWidget*>("passes");
-  tabifyDockWidget(passes, addPanel("changes", tr("Changes"), m_changes = new ChangesPanel(m_session),
-                                    Qt::LeftDockWidgetArea));
+  tabifyDockWidget(passes,
+                   addPanel("changes", tr("Changes"), m_changes = new ChangesPanel(m_session), Qt::LeftDockWidgetArea));
   passes->raise();
   addPanel("inspector", tr("Inspector"), m_inspector = new InspectorPanel(m_session), Qt::RightDockWidgetArea);
   const auto area = Qt::BottomDockWidgetArea;

@@ -47,8 +47,8 @@ class SearchBox;
 class Welcome;
 
 struct WindowOptions {
-  bool remember = true;  ///< settings are read and written
-  QString theme;         ///< "light", "dark", "system"; empty: as remembered
+  bool remember = true;   ///< settings are read and written
+  QString theme;          ///< "light", "dark", "system"; empty: as remembered
   QString settings = {};  ///< file of the settings; empty: the user's own
 };
 

@@ -26,10 +26,19 @@ std::vector<ActionSpec> MainWindow::fileActions() {
           {"exportRepro", tr("&Export repro…"), "export", "Ctrl+E",
            tr("Export the captured graph and its inputs as repro.py"), [this] { exportRepro(); }},
           {"newWindow", tr("&New window"), {}, "Ctrl+N", {}, [this] { openWindow(); }},
-          {"report", tr("Save a repor&t…"), {}, {}, tr("Write a report about this graph, as PDF or web page"),
+          {"report",
+           tr("Save a repor&t…"),
+           {},
+           {},
+           tr("Write a report about this graph, as PDF or web page"),
            [this] { saveReport(); }},
-          {"follow", tr("Follo&w growing logs"), {}, {}, tr("Read a TORCH_TRACE log again while it is written"),
-           [this] { m_follower.setEnabled((*m_actions)["follow"]->isChecked()); }, true},
+          {"follow",
+           tr("Follo&w growing logs"),
+           {},
+           {},
+           tr("Read a TORCH_TRACE log again while it is written"),
+           [this] { m_follower.setEnabled((*m_actions)["follow"]->isChecked()); },
+           true},
           {"exportImage", tr("Save graph as &image…"), {}, "Ctrl+Shift+S", {}, [this] { exportImage(); }},
           {"reload", tr("&Reload capture"), {}, "F5", {}, [this] { m_session.reload(); }},
           {"closeCapture",
@@ -43,7 +52,11 @@ std::vector<ActionSpec> MainWindow::fileActions() {
 
 std::vector<ActionSpec> MainWindow::editActions() {
   const auto undo = [this] { m_session.canUndoDelete() ? m_session.undoDelete() : m_session.back(); };
-  return {{"paste", tr("&Paste graph"), {}, "Ctrl+V", tr("Open the files or the graph text in the clipboard"),
+  return {{"paste",
+           tr("&Paste graph"),
+           {},
+           "Ctrl+V",
+           tr("Open the files or the graph text in the clipboard"),
            [this] { paste(); }},
           {"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
           {"delete",
@@ -109,40 +122,52 @@ std::vector<ActionSpec> MainWindow::stageActions() {
   std::vector<ActionSpec> specs;
   for (const auto& [stage, title] : aotStageTitles()) {
     const auto number = int(specs.size());
-    specs.push_back({QString("stage%1").arg(number), title, {}, QString("Ctrl+%1").arg(number + 1),
+    specs.push_back({QString("stage%1").arg(number),
+                     title,
+                     {},
+                     QString("Ctrl+%1").arg(number + 1),
                      number == 0 ? tr("The graph as it was captured") : tr("AOTAutograd's stage %1").arg(title),
-                     [this, stage = stage] { m_session.showAotStage(stage); }, true});
+                     [this, stage = stage] { m_session.showAotStage(stage); },
+                     true});
   }
   return specs;
 }
 
 std::vector<ActionSpec> MainWindow::goActions() {
-  return {
-      {"back", tr("&Back"), "back", "Alt+Left", {}, [this] { m_session.back(); }},
-      {"forward", tr("&Forward"), "forward", "Alt+Right Ctrl+Shift+Z", {}, [this] { m_session.forward(); }},
-      {"find", tr("F&ind node…"), "search", "Ctrl+F /", {}, [this] { m_search->focus(); }},
-      {"listFound", tr("&List what is found"), {}, "Ctrl+Shift+F", tr("Every node that the search finds, as a table"),
-       [this] {
-         raisePanel("find");
-         m_search->focus();
-       }},
-      {"findNext", tr("Next &match"), {}, "F3 Ctrl+G", {}, [this] { m_pane->nextHit(1); }},
-      {"findPrevious", tr("Previous m&atch"), {}, "Shift+F3 Ctrl+Shift+G", {}, [this] { m_pane->nextHit(-1); }},
-      {"nextNode", tr("&Next node"), {}, "J", {}, [this] { step(1); }},
-      {"previousNode", tr("&Previous node"), {}, "K", {}, [this] { step(-1); }},
-      {"captured",
-       tr("&Captured graph"),
-       {},
-       "Ctrl+Home",
-       {},
-       [this] { m_session.showAotStage({}); }},
-      {"nextStage", tr("Next &stage"), {}, "]", tr("Go to the next stage that changed something"),
-       [this] { m_strip->step(1); }},
-      {"previousStage", tr("Previous s&tage"), {}, "[", {}, [this] { m_strip->step(-1); }},
-      {"compareWith", tr("Compare &with…"), {}, "Ctrl+D", tr("Compare the shown graph with another one, node by node"),
-       [this] { chooseBaseline(); }},
-      {"compareBefore", tr("Compare with the stage &before"), {}, {}, {}, [this] { m_session.compareWith({}); }},
-      {"palette", tr("Command pa&lette…"), {}, "Ctrl+K Ctrl+P Ctrl+Shift+P", {}, [this] { showCommandPalette(*this, *m_actions); }}};
+  return {{"back", tr("&Back"), "back", "Alt+Left", {}, [this] { m_session.back(); }},
+          {"forward", tr("&Forward"), "forward", "Alt+Right Ctrl+Shift+Z", {}, [this] { m_session.forward(); }},
+          {"find", tr("F&ind node…"), "search", "Ctrl+F /", {}, [this] { m_search->focus(); }},
+          {"listFound",
+           tr("&List what is found"),
+           {},
+           "Ctrl+Shift+F",
+           tr("Every node that the search finds, as a table"),
+           [this] {
+             raisePanel("find");
+             m_search->focus();
+           }},
+          {"findNext", tr("Next &match"), {}, "F3 Ctrl+G", {}, [this] { m_pane->nextHit(1); }},
+          {"findPrevious", tr("Previous m&atch"), {}, "Shift+F3 Ctrl+Shift+G", {}, [this] { m_pane->nextHit(-1); }},
+          {"nextNode", tr("&Next node"), {}, "J", {}, [this] { step(1); }},
+          {"previousNode", tr("&Previous node"), {}, "K", {}, [this] { step(-1); }},
+          {"captured", tr("&Captured graph"), {}, "Ctrl+Home", {}, [this] { m_session.showAotStage({}); }},
+          {"nextStage",
+           tr("Next &stage"),
+           {},
+           "]",
+           tr("Go to the next stage that changed something"),
+           [this] { m_strip->step(1); }},
+          {"previousStage", tr("Previous s&tage"), {}, "[", {}, [this] { m_strip->step(-1); }},
+          {"compareWith",
+           tr("Compare &with…"),
+           {},
+           "Ctrl+D",
+           tr("Compare the shown graph with another one, node by node"),
+           [this] { chooseBaseline(); }},
+          {"compareBefore", tr("Compare with the stage &before"), {}, {}, {}, [this] { m_session.compareWith({}); }},
+          {"palette", tr("Command pa&lette…"), {}, "Ctrl+K Ctrl+P Ctrl+Shift+P", {}, [this] {
+             showCommandPalette(*this, *m_actions);
+           }}};
 }
 
 std::vector<ActionSpec> MainWindow::runActions() {
@@ -222,9 +247,28 @@ void MainWindow::buildMenus() {
   fill(view, {"openBlocks", "closeBlocks", "", "theme", ""});
   auto* panels = view->addMenu(tr("&Panels"));
   for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
-  fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "listFound", "",
-                                       "nextNode", "previousNode", "nextNote", "previousNote", "leaveBody", "", "nextStage", "previousStage", "captured", "",
-                                       "compareWith", "compareBefore", "", "palette"});
+  fill(menuBar()->addMenu(tr("&Go")), {"back",
+                                       "forward",
+                                       "",
+                                       "find",
+                                       "findNext",
+                                       "findPrevious",
+                                       "listFound",
+                                       "",
+                                       "nextNode",
+                                       "previousNode",
+                                       "nextNote",
+                                       "previousNote",
+                                       "leaveBody",
+                                       "",
+                                       "nextStage",
+                                       "previousStage",
+                                       "captured",
+                                       "",
+                                       "compareWith",
+                                       "compareBefore",
+                                       "",
+                                       "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
   fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "about"});
 }
@@ -251,11 +295,11 @@ void MainWindow::buildToolBar() {
 
 void MainWindow::updateEnabled() {
   const bool graph = m_session.graph() != nullptr;
-  for (const char* id : {"exportRepro", "exportImage", "reload", "closeCapture", "fit", "zoomIn", "zoomOut",
-                         "zoomReset", "centre", "compare", "bisectNode", "bisectPass", "minify", "find", "findNext",
-                         "findPrevious", "nextNode", "previousNode", "captured", "nextStage", "previousStage", "compareWith",
-                         "compareBefore", "report", "listFound", "bookmark", "writeNote", "nextNote",
-                         "previousNote", "leaveBody"})
+  for (const char* id : {"exportRepro", "exportImage", "reload",        "closeCapture", "fit",           "zoomIn",
+                         "zoomOut",     "zoomReset",   "centre",        "compare",      "bisectNode",    "bisectPass",
+                         "minify",      "find",        "findNext",      "findPrevious", "nextNode",      "previousNode",
+                         "captured",    "nextStage",   "previousStage", "compareWith",  "compareBefore", "report",
+                         "listFound",   "bookmark",    "writeNote",     "nextNote",     "previousNote",  "leaveBody"})
     (*m_actions)[id]->setEnabled(graph);
   checkStage();
   (*m_actions)["back"]->setEnabled(m_session.canBack());

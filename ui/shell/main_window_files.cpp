@@ -92,14 +92,15 @@ void MainWindow::exportMinified(const QString& format) {
     return;
   }
   const bool zip = format == "zip";
-  const auto path = QFileDialog::getSaveFileName(this, zip ? tr("Save the repro") : tr("Save the issue"),
-                                                 zip ? "repro.zip" : "issue.md",
-                                                 zip ? tr("Zip (*.zip)") : tr("Markdown (*.md)"));
+  const auto path =
+      QFileDialog::getSaveFileName(this, zip ? tr("Save the repro") : tr("Save the issue"),
+                                   zip ? "repro.zip" : "issue.md", zip ? tr("Zip (*.zip)") : tr("Markdown (*.md)"));
   if (!path.isEmpty()) m_session.exportMinifiedAs(path, format);
 }
 
 void MainWindow::exportImage() {
-  auto* dialog = new ExportDialog(*m_pane, m_session.jobs(), m_preferences.value("pictureFolder", QDir::homePath()).toString(), this);
+  auto* dialog = new ExportDialog(*m_pane, m_session.jobs(),
+                                  m_preferences.value("pictureFolder", QDir::homePath()).toString(), this);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   connect(dialog, &ExportDialog::saved, this, [this](const QString& path) {
     m_preferences.set("pictureFolder", QFileInfo(path).absolutePath());

@@ -57,7 +57,8 @@ void MainWindow::paste() {
   if (!paths.isEmpty()) return open(paths);
   auto pasted = data ? data->text() : QString();
   if (pasted.size() > mostPasted)
-    return m_banner->showError(tr("Cannot paste"), tr("The text is larger than 64 MB: save it as a file and open that."));
+    return m_banner->showError(tr("Cannot paste"),
+                               tr("The text is larger than 64 MB: save it as a file and open that."));
   if (!m_pasted) m_pasted = std::make_unique<QTemporaryDir>();
   const auto path = m_pasted->filePath(QString("pasted_%1.txt").arg(++m_pastes));
   m_session.jobs().submit<Written>(
@@ -71,16 +72,28 @@ void MainWindow::paste() {
 }
 
 std::vector<ActionSpec> MainWindow::noteActions() {
-  return {{"bookmark", tr("&Bookmark node"), {}, "Ctrl+F2", tr("Bookmark the selected node, or remove its bookmark"),
+  return {{"bookmark",
+           tr("&Bookmark node"),
+           {},
+           "Ctrl+F2",
+           tr("Bookmark the selected node, or remove its bookmark"),
            [this] { m_notes->toggle(); }},
           {"nextNote", tr("Next b&ookmark"), {}, "F2", {}, [this] { m_notes->step(1); }},
           {"previousNote", tr("Previous boo&kmark"), {}, "Shift+F2", {}, [this] { m_notes->step(-1); }},
-          {"writeNote", tr("&Write a note…"), {}, "Ctrl+Shift+N", tr("Write a note at the selected node"),
+          {"writeNote",
+           tr("&Write a note…"),
+           {},
+           "Ctrl+Shift+N",
+           tr("Write a note at the selected node"),
            [this] {
              raisePanel("notes");
              m_notes->edit().setFocus(Qt::ShortcutFocusReason);
            }},
-          {"leaveBody", tr("&Leave the body"), {}, "Alt+Up", tr("Go back to the graph that calls this nested graph"),
+          {"leaveBody",
+           tr("&Leave the body"),
+           {},
+           "Alt+Up",
+           tr("Go back to the graph that calls this nested graph"),
            [this] { m_session.leaveBody(); }}};
 }
 

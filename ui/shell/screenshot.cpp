@@ -50,8 +50,9 @@ bool Screenshot::nextStep() {
   using Step = void (Screenshot::*)();
   static constexpr Step steps[] = {&Screenshot::showGraph, &Screenshot::showAotStage, &Screenshot::compare,
                                    &Screenshot::bisect,    &Screenshot::minify,       &Screenshot::showPass,
-                                   &Screenshot::enterBody, &Screenshot::outline, &Screenshot::select,       &Screenshot::showValue,
-                                   &Screenshot::arrange,   &Screenshot::moveView,     &Screenshot::find};
+                                   &Screenshot::enterBody, &Screenshot::outline,      &Screenshot::select,
+                                   &Screenshot::showValue, &Screenshot::arrange,      &Screenshot::moveView,
+                                   &Screenshot::find};
   if (m_step == std::size(steps)) return false;
   (this->*steps[m_step++])();
   return true;
@@ -138,8 +139,8 @@ void Screenshot::shoot() {
   const auto& session = m_window.session();
   const bool otherStage = !m_options.stage.isEmpty() && session.location().aotStage != m_options.stage.toStdString();
   const auto capture = session.capture(session.location().capture);
-  const bool otherGraph = !m_options.graph.isEmpty() && capture->graphs[std::size_t(session.location().graph)].name !=
-                                                            m_options.graph.toStdString();
+  const bool otherGraph = !m_options.graph.isEmpty() &&
+                          capture->graphs[std::size_t(session.location().graph)].name != m_options.graph.toStdString();
   const bool nothing = otherGraph || otherStage || (!m_options.select.isEmpty() && session.node() < 0);
   if (!nothing && !m_options.picture.isEmpty()) return drawPicture();
   const auto picture = nothing ? QImage() : m_window.grab().toImage();

@@ -84,7 +84,8 @@ QVariantMap columnWidths(const QWidget& window) {
 
 void restoreColumnWidths(const QWidget& window, const QVariantMap& widths) {
   for (auto* table : window.findChildren<DataTable*>())
-    if (const auto chosen = widths.value(table->objectName()).toMap(); !chosen.isEmpty()) table->setChosenWidths(chosen);
+    if (const auto chosen = widths.value(table->objectName()).toMap(); !chosen.isEmpty())
+      table->setChosenWidths(chosen);
 }
 
 }  // namespace kerf::ui::inline shell

@@ -36,7 +36,8 @@ QString Welcome::samplePath() {
   return {};
 }
 
-Welcome::Welcome(QWidget* store, QWidget* parent) : QWidget(parent), m_zone(buildDropZone()), m_recent(new QVBoxLayout) {
+Welcome::Welcome(QWidget* store, QWidget* parent)
+    : QWidget(parent), m_zone(buildDropZone()), m_recent(new QVBoxLayout) {
   setObjectName("welcome");
   setAttribute(Qt::WA_StyledBackground);
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);  // what takes its place may be narrower

@@ -106,9 +106,8 @@ RecordEntry recordEntry(const CaptureSource& source, std::size_t index) {
 }
 
 FusionRow fusionRow(const RecordedFusionGroup& group) {
-  return {group.kernel,       group.origin.compileId, group.buffers,     group.postGradNodes,
-          group.preGradNodes, group.origin.stage,     group.origin.rank, group.origin.line,
-          group.loads,        group.stores};
+  return {group.kernel,       group.origin.compileId, group.buffers,     group.postGradNodes, group.preGradNodes,
+          group.origin.stage, group.origin.rank,      group.origin.line, group.loads,         group.stores};
 }
 
 CaptureIndex indexOf(const CaptureSource& source) {

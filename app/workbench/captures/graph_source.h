@@ -35,10 +35,10 @@ struct AddressedGraph {
 
 /// With what the address says of running it.
 struct GraphSource : AddressedGraph {
-  SymbolBindings symbols = {};            ///< that the address gave
-  InputFill fill = InputFill::Plausible;  ///< what stands in for missing data
-  std::uint64_t seed = defaultInputSeed;  ///< of it
-  std::string inputFile = {};             ///< the user's own inputs; empty: none
+  SymbolBindings symbols = {};               ///< that the address gave
+  InputFill fill = InputFill::Plausible;     ///< what stands in for missing data
+  std::uint64_t seed = defaultInputSeed;     ///< of it
+  std::string inputFile = {};                ///< the user's own inputs; empty: none
   std::shared_ptr<const AotGraph> aot = {};  ///< of a stage of AOTAutograd, without its module; else null
 };
 

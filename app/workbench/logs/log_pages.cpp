@@ -14,9 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 14> onIndex{"ranks",     "divergences", "compiles", "recompiles", "breaks",
                                                    "restarts",  "failures",    "export",   "stacks",     "caches",
                                                    "estimates", "collectives", "timeline", "links"};
-constexpr std::array<std::string_view, 14> onCompile{"recompiles",  "breaks",    "restarts",      "failures", "export",
-                                                     "caches",      "symbols",   "dynamo-guards", "output-code",   "kernels",
-                                                     "collectives", "estimates", "metrics",       "links"};
+constexpr std::array<std::string_view, 14> onCompile{
+    "recompiles",    "breaks",      "restarts", "failures",    "export",    "caches",  "symbols",
+    "dynamo-guards", "output-code", "kernels",  "collectives", "estimates", "metrics", "links"};
 
 /// A compile id as a file's name: digits, '-' and '_' alone.
 std::string fileName(const CompileEntry& entry) {

@@ -39,8 +39,8 @@ constexpr LogSection sections[] = {
      "id|Id #rank|Rank direction|Graph kernel|Kernel post|Post-grad_nodes pre|Pre-grad_nodes lines|Source_lines "
      "defined|Defined_at called|Called_at",
      "no provenance is logged (TORCH_COMPILE_DEBUG=1 or INDUCTOR_PROVENANCE=1 log it)", fillKernels},
-    {"output-code", "Graphs and code", "id|Id #rank|Rank direction|Graph name|Name #bytes|Bytes", "no graphs are logged",
-     fillCode},
+    {"output-code", "Graphs and code", "id|Id #rank|Rank direction|Graph name|Name #bytes|Bytes",
+     "no graphs are logged", fillCode},
     {"collectives", "Collective schedules",
      "id|Id #rank|Rank direction|Graph #ops|Scheduled #waits|Waits #called|Called #waited|Waited schedule|In_order",
      "no collectives", fillCollectives},

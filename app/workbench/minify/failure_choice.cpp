@@ -7,7 +7,8 @@ namespace kerf::workbench {
 
 Result<FailureMatch> failureMatch(const MinifyRequest& request) {
   if (request.anyFailure && !request.match.empty())
-    return fail(ErrorCode::BadUsage, "any failure counts, and only those that the pattern finds: choose one of the two");
+    return fail(ErrorCode::BadUsage,
+                "any failure counts, and only those that the pattern finds: choose one of the two");
   if (request.anyFailure) return FailureMatch::any();
   return request.match.empty() ? FailureMatch() : FailureMatch::pattern(request.match);
 }

@@ -100,8 +100,7 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
   if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "a planted fault is in Kerf's own compiled side, so it needs the oracle engine");
   if (!settings.passes.usual() && settings.oracle != "engine")
-    return fail(ErrorCode::BadUsage,
-                "passes and their options are Kerf's own, so they need the oracle engine");
+    return fail(ErrorCode::BadUsage, "passes and their options are Kerf's own, so they need the oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "a check belongs to the oracle command");
   if (settings.torchCheck != "auto" && settings.oracle != "torch")

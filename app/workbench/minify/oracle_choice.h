@@ -12,8 +12,8 @@ namespace kerf::workbench {
 
 /// What an oracle needs to know of the run that it is for.
 struct OracleRun {
-  const Job& job;  ///< hears how long starting takes, and can stop it
-  int jobs = 1;    ///< candidates judged at the same time
+  const Job& job;              ///< hears how long starting takes, and can stop it
+  int jobs = 1;                ///< candidates judged at the same time
   WarmTorch* torch = nullptr;  ///< has PyTorch where the settings want it to stay warm
 };
 

@@ -45,9 +45,9 @@ struct NodeDoc {
   int line = 0;  ///< in `file`, 1-based; 0 if unknown
   std::string stackTrace, modulePath;
   std::vector<std::string> fromNodes;
-  int codeLine = -1;        ///< line of GraphDoc::code, 0-based
-  bool backward = false;    ///< in a joint graph: computes gradients
-  std::string forwardNode;  ///< the forward node whose gradient it helps to compute; empty: not recorded
+  int codeLine = -1;                     ///< line of GraphDoc::code, 0-based
+  bool backward = false;                 ///< in a joint graph: computes gradients
+  std::string forwardNode;               ///< the forward node whose gradient it helps to compute; empty: not recorded
   std::vector<std::string> bodies = {};  ///< paths of the nested graphs that a higher-order op calls: "body_graph_0"
 
   KERF_FIELDS(name, opcode, target, op, schema, kind, arguments, dtype, shape, stride, device, value, inputs, users,
@@ -190,7 +190,7 @@ struct PassesRequest {
   static constexpr std::string_view name = "passes";
   GraphAddress graph;
   PassChoice passes;
-  bool checkPasses = false;  ///< run the graph after each pass on its inputs, and compare
+  bool checkPasses = false;                     ///< run the graph after each pass on its inputs, and compare
   std::vector<std::string> checkedStages = {};  ///< "pre_grad": of these alone; empty: of all
   double tolerance = 1e-3;                      ///< of the comparison
   std::vector<std::string> plants = {};         ///< as CompareRequest::plants

@@ -7,7 +7,7 @@
 namespace kerf::workbench {
 
 std::string_view matchName(RecordedGuardDoc::Match match) {
-  static constexpr std::array<std::string_view, 6> names{"derived",      "implied",     "not derived",
+  static constexpr std::array<std::string_view, 6> names{"derived",      "implied",       "not derived",
                                                          "contradicted", "other symbols", "unread"};
   return names.at(std::size_t(match));
 }

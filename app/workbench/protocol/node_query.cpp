@@ -171,7 +171,8 @@ Result<QueryTerm> figureTerm(const std::string& field, const QueryToken& token) 
   QueryTerm term{.kind = QueryTerm::Kind::Figure, .row = *row, .texts = {}, .number = *number};
   using enum QueryTerm::Compare;
   static constexpr std::pair<std::string_view, QueryTerm::Compare> relations[] = {
-      {"<", Less}, {"<=", LessEqual}, {"=", Equal}, {"==", Equal}, {"!=", NotEqual}, {">=", GreaterEqual}, {">", Greater}};
+      {"<", Less},      {"<=", LessEqual},    {"=", Equal},  {"==", Equal},
+      {"!=", NotEqual}, {">=", GreaterEqual}, {">", Greater}};
   for (const auto& [text, compare] : relations)
     if (text == token.relation) term.compare = compare;
   return term;
@@ -200,22 +201,32 @@ bool fitsOne(const QueryTerm& term, const Texts& texts, Fit fit) {
 bool compares(const QueryTerm& term, double value) {
   if (value < 0) return false;
   switch (term.compare) {
-    case QueryTerm::Compare::Less: return value < term.number;
-    case QueryTerm::Compare::LessEqual: return value <= term.number;
-    case QueryTerm::Compare::Equal: return value == term.number;
-    case QueryTerm::Compare::NotEqual: return value != term.number;
-    case QueryTerm::Compare::GreaterEqual: return value >= term.number;
-    case QueryTerm::Compare::Greater: return value > term.number;
+    case QueryTerm::Compare::Less:
+      return value < term.number;
+    case QueryTerm::Compare::LessEqual:
+      return value <= term.number;
+    case QueryTerm::Compare::Equal:
+      return value == term.number;
+    case QueryTerm::Compare::NotEqual:
+      return value != term.number;
+    case QueryTerm::Compare::GreaterEqual:
+      return value >= term.number;
+    case QueryTerm::Compare::Greater:
+      return value > term.number;
   }
   return false;
 }
 
 bool holds(const QueryTerm& term, const NodeDoc& node, const NodeFacts& facts) {
   switch (term.kind) {
-    case QueryTerm::Kind::Word: return fitsOne(term, {node.name, node.target, node.value}, Fit::Part);
-    case QueryTerm::Kind::Text: return fitsOne(term, textFields[term.row].read(node), textFields[term.row].fit);
-    case QueryTerm::Kind::Figure: return compares(term, figures[term.row].read(node));
-    case QueryTerm::Kind::State: return states[term.row].holds(node, facts);
+    case QueryTerm::Kind::Word:
+      return fitsOne(term, {node.name, node.target, node.value}, Fit::Part);
+    case QueryTerm::Kind::Text:
+      return fitsOne(term, textFields[term.row].read(node), textFields[term.row].fit);
+    case QueryTerm::Kind::Figure:
+      return compares(term, figures[term.row].read(node));
+    case QueryTerm::Kind::State:
+      return states[term.row].holds(node, facts);
   }
   return false;
 }
@@ -234,8 +245,7 @@ Result<NodeQuery> NodeQuery::parse(std::string_view text) {
 }
 
 bool NodeQuery::matches(const NodeDoc& node, const NodeFacts& facts) const {
-  return std::ranges::all_of(m_terms,
-                             [&](const QueryTerm& term) { return holds(term, node, facts) != term.negated; });
+  return std::ranges::all_of(m_terms, [&](const QueryTerm& term) { return holds(term, node, facts) != term.negated; });
 }
 
 std::set<std::string> NodeQuery::factsAskedFor() const {

@@ -18,8 +18,8 @@ namespace kerf::workbench {
 
 /// What is known of a node beside its document.
 struct NodeFacts {
-  bool diverged = false;   ///< its value left the reference
-  bool firstBad = false;   ///< the first one that did
+  bool diverged = false;                  ///< its value left the reference
+  bool firstBad = false;                  ///< the first one that did
   bool added = false, rewritten = false;  ///< against the graph that it is compared with
   bool pinned = false, noted = false;
 };

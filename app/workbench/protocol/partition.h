@@ -26,8 +26,8 @@ struct PartitionDoc {
   std::vector<std::string> recomputed;  ///< calls that both graphs make
   std::int64_t forwardNodes = 0, backwardNodes = 0, savedBytes = 0;
   double recomputedFlops = 0;
-  std::chrono::nanoseconds time{};      ///< of this budget; the first has what is done once for all of them
-  std::string forward, backward;        ///< readable texts, where they were asked for
+  std::chrono::nanoseconds time{};  ///< of this budget; the first has what is done once for all of them
+  std::string forward, backward;    ///< readable texts, where they were asked for
 
   KERF_FIELDS(budget, saved, symbols, recomputed, forwardNodes, backwardNodes, savedBytes, recomputedFlops, time,
               forward, backward)
@@ -46,11 +46,11 @@ struct PartitionRequest {
   static constexpr std::string_view name = "partition";
   GraphAddress graph;
   std::vector<double> budgets{1};
-  std::string method = "min_cut";   ///< or default, which looks at no budget
-  std::string knapsack = "dp";      ///< greedy, ilp
-  std::string estimator = "flops";  ///< of what computing again costs: flops, profile (measured)
-  int staticInputs = -1;            ///< how many of the first primals are parameters and buffers; -1: as recorded
-  bool graphs = false;              ///< the texts of both graphs too
+  std::string method = "min_cut";     ///< or default, which looks at no budget
+  std::string knapsack = "dp";        ///< greedy, ilp
+  std::string estimator = "flops";    ///< of what computing again costs: flops, profile (measured)
+  int staticInputs = -1;              ///< how many of the first primals are parameters and buffers; -1: as recorded
+  bool graphs = false;                ///< the texts of both graphs too
   std::vector<std::string> policies;  ///< "relu=must_save": checkpoint policies of nodes, before recorded ones
 
   KERF_FIELDS(graph, budgets, method, knapsack, estimator, staticInputs, graphs, policies)

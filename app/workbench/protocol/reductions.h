@@ -54,7 +54,7 @@ struct Minified {
       reproId;  ///< "m2", "p4"; reproId is empty if cancelled
   int startNodes = 0, nodes = 0;
   int tests = 0, cacheHits = 0;
-  std::int64_t steps = 0;  ///< accepted in this run
+  std::int64_t steps = 0;   ///< accepted in this run
   std::string fingerprint;  ///< of the smallest graph
   bool oneMinimal = false, cancelled = false, resumed = false;
   std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store

@@ -39,8 +39,8 @@
                                           macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest) \
                                               macro(RecordedStagesRequest) macro(PassDifferencesRequest)           \
                                                   macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)   \
-                                                      macro(RecordedCodeRequest) macro(NeighbourRequest)     \
-                                                      macro(PassListRequest)
+                                                      macro(RecordedCodeRequest) macro(NeighbourRequest)           \
+                                                          macro(PassListRequest)
 
 namespace kerf::workbench {
 

@@ -74,7 +74,8 @@ struct KernelProfile {
   std::vector<MemoryRow> memory;                 ///< in the order of the steps
   std::int64_t plannedPeak = 0;                  ///< the most of `memory`'s planned bytes
 
-  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes, deviceTime, deviceNote, memory, plannedPeak)
+  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes, deviceTime, deviceNote, memory,
+              plannedPeak)
 };
 
 struct RunReport {
@@ -113,8 +114,8 @@ struct RunRequest {
   std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
   std::string loss = {};  ///< of a training step (graph.stage is "joint"): mean, sum or an output; empty: mean
 
-  bool profile = false;  ///< time the compiled graph's kernels
-  bool memory = false;   ///< the same, for the bytes in use at every step
+  bool profile = false;            ///< time the compiled graph's kernels
+  bool memory = false;             ///< the same, for the bytes in use at every step
   std::string rounding = "eager";  ///< of 16-bit values in kernels: after every op, or "inductor": of what is stored
 
   KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile, memory,

@@ -128,9 +128,9 @@ struct ExportRequest {
   using Answer = Exported;
   static constexpr std::string_view name = "export";
   GraphAddress graph;
-  std::string place;   ///< file or folder
-  std::string format;  ///< empty: by the place's extension
-  std::string values;  ///< safetensors: node names, "outputs", "inputs" or "all"
+  std::string place;                           ///< file or folder
+  std::string format;                          ///< empty: by the place's extension
+  std::string values;                          ///< safetensors: node names, "outputs", "inputs" or "all"
   std::vector<std::string> allowedCalls = {};  ///< targets that may be called although nothing is known of them
   std::string runCommand = "run";              ///< of a repro: run_repro's command=
   std::string accuracy = {};                   ///< of a repro: run_repro's accuracy=; empty: the capture's

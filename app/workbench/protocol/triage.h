@@ -68,7 +68,7 @@ struct TriageRequest {
   std::string output = "kerf-triage";   ///< folder of the report
   std::string match = {};  ///< only failures in which this expression is found count; empty: each graph's own
   int flaky = 0;           ///< as MinifyRequest::flaky; a graph passes that passed so often
-  bool fresh = false;                   ///< earlier verdicts and unfinished reductions are not looked at
+  bool fresh = false;      ///< earlier verdicts and unfinished reductions are not looked at
 
   KERF_FIELDS(paths, oracle, jobs, maxTests, maxTime, output, fresh, match, flaky)
 };

@@ -51,7 +51,7 @@ struct NodeValue {
   ValueWindow window;
   std::vector<std::int64_t> odd;  ///< index of the NaN or infinity that was looked for; empty: there is none
   bool hasOdd = false;
-  std::string saved;  ///< path of the file that was written; empty: none
+  std::string saved;        ///< path of the file that was written; empty: none
   std::string source = {};  ///< of the recorded side: "input x of the capture", "out0 of mlp_io.safetensors"
 
   KERF_FIELDS(dtype, shape, strides, figures, plane, window, odd, hasOdd, saved, source)

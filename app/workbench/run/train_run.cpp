@@ -78,7 +78,8 @@ Result<LossChoice> parseLoss(const GraphSource& source, const std::string& text)
     names.push_back(fmt::format("{} ({})", name, entry.name));
     ++at;
   }
-  return fail(ErrorCode::BadUsage, "there is no loss \"{}\": choose mean, sum or an output: {}", text, fmt::join(names, ", "));
+  return fail(ErrorCode::BadUsage, "there is no loss \"{}\": choose mean, sum or an output: {}", text,
+              fmt::join(names, ", "));
 }
 
 Result<void> setTangents(const GraphSource& source, const LossChoice& loss, ValueList& inputs) {

@@ -41,7 +41,8 @@ struct ScoreBlock {
 };
 /// One block where all scores, of `bytes` each, take no more than `most`. Of blocks of the same heads the first one has the last
 /// queries and all keys; others have them too where `needsAllKeys`.
-std::vector<ScoreBlock> scoreBlocks(const AttentionHeads& h, std::int64_t bytes, std::int64_t most, bool needsAllKeys = false);
+std::vector<ScoreBlock> scoreBlocks(const AttentionHeads& h, std::int64_t bytes, std::int64_t most,
+                                    bool needsAllKeys = false);
 /// Scores of the largest block.
 std::int64_t mostScores(const std::vector<ScoreBlock>& blocks);
 
@@ -90,8 +91,8 @@ Result<HeadMatrices> headMatrices(const DeviceCall& call, const Tensor& tensor, 
 /// Whether cuBLAS writes the matrices of a result as they lie.
 bool isWritable(const DeviceCall& call, std::size_t out);
 /// out = alpha a b for every batch and head, added to what is there where `adds`; heads of `out` that share a place add up there.
-Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const HeadMatrices& out,
-                           double alpha, bool adds = false);
+Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b,
+                           const HeadMatrices& out, double alpha, bool adds = false);
 
 /// Where the dropout's numbers start; addresses of two integers, or none.
 struct DeviceDropout {
@@ -103,23 +104,27 @@ struct AttentionParts {
   HeadMatrices q, k;
   DeviceAddress scores = 0, dropped = 0;
 };
-Result<AttentionParts> attentionParts(const DeviceCall& call, const AttentionHeads& h, const std::vector<ScoreBlock>& blocks);
+Result<AttentionParts> attentionParts(const DeviceCall& call, const AttentionHeads& h,
+                                      const std::vector<ScoreBlock>& blocks);
 
 struct AttentionWeights {
   HeadMatrices weights, dropped;
 };
 
 /// Scores of a block, masked and made weights; `sums`: the logarithms of the softmax's sums, or null.
-Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const AttentionParts& parts, const ScoreBlock& block,
-                                const Tensor* sums, const DeviceDropout& stream, bool keepsWeights);
+Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const AttentionParts& parts,
+                                const ScoreBlock& block, const Tensor* sums, const DeviceDropout& stream,
+                                bool keepsWeights);
 
 /// A gradient of key or value, to which blocks of queries may have to add.
 class KeyGradient {
  public:
   /// `out`: the number of the result; where the call has none, nothing is done.
-  static Result<KeyGradient> of(const DeviceCall& call, const AttentionHeads& h, std::size_t out, const std::vector<ScoreBlock>& blocks);
+  static Result<KeyGradient> of(const DeviceCall& call, const AttentionHeads& h, std::size_t out,
+                                const std::vector<ScoreBlock>& blocks);
   /// Adds alpha a b, of which every block of the same heads has a part.
-  Result<void> add(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const ScoreBlock& block, double alpha) const;
+  Result<void> add(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const ScoreBlock& block,
+                   double alpha) const;
   /// Rounds what was summed up.
   Result<void> finish(const DeviceCall& call, const AttentionHeads& h) const;
 

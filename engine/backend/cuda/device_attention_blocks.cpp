@@ -44,8 +44,8 @@ std::vector<ScoreBlock> scoreBlocks(const AttentionHeads& h, std::int64_t bytes,
     for (std::int64_t head = 0; head < h.heads; head += heads)
       for (std::int64_t query = (h.queries - 1) / queries * queries; query >= 0; query -= queries) {
         const std::int64_t end = std::min(h.queries, query + queries);
-        blocks.push_back({batch, std::min(batches, h.batch - batch), head, std::min(heads, h.heads - head), query, end - query,
-                          needsAllKeys || end == h.queries ? h.keys : keysBefore(h, end)});
+        blocks.push_back({batch, std::min(batches, h.batch - batch), head, std::min(heads, h.heads - head), query,
+                          end - query, needsAllKeys || end == h.queries ? h.keys : keysBefore(h, end)});
       }
   return blocks;
 }
@@ -62,7 +62,8 @@ HeadMatrices blockScores(DeviceAddress address, const ScoreBlock& block, DType d
   return result;
 }
 
-Result<AttentionParts> attentionParts(const DeviceCall& call, const AttentionHeads& h, const std::vector<ScoreBlock>& blocks) {
+Result<AttentionParts> attentionParts(const DeviceCall& call, const AttentionHeads& h,
+                                      const std::vector<ScoreBlock>& blocks) {
   AttentionParts parts;
   KERF_TRY(parts.q, headMatrices(call, h.q, false));
   KERF_TRY(parts.k, headMatrices(call, h.k, false, h.groups));
@@ -76,7 +77,8 @@ Result<void> roundInto(const DeviceCall& call, const KernelMacros& macros, const
   KERF_TRY(const DeviceShape shape, DeviceShape::of(out.sizes(), out.strides()));
   KernelArguments arguments;
   arguments.add(to).add(sums).add(shape).add(out.numel());
-  return call.on.library.launch(attentionSource(), "kerf_rounded", macros, call.on.library.blocksFor(out.numel()), 256, arguments);
+  return call.on.library.launch(attentionSource(), "kerf_rounded", macros, call.on.library.blocksFor(out.numel()), 256,
+                                arguments);
 }
 
 Result<KeyGradient> KeyGradient::of(const DeviceCall& call, const AttentionHeads& h, std::size_t out,
@@ -94,8 +96,8 @@ Result<KeyGradient> KeyGradient::of(const DeviceCall& call, const AttentionHeads
   return result;
 }
 
-Result<void> KeyGradient::add(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const ScoreBlock& block,
-                              double alpha) const {
+Result<void> KeyGradient::add(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b,
+                              const ScoreBlock& block, double alpha) const {
   if (!m_wanted) return {};
   return multiplyHeads(call, a, b, m_sums.keys(block), alpha, block.query != m_lastQuery);
 }

@@ -36,20 +36,20 @@ std::optional<AttentionHeads> attentionHeads(const DeviceCall& call) {
     return {};
   if (k->size(1) == 0 || q->size(1) % k->size(1) != 0 || v->size(1) != k->size(1)) return {};
   AttentionHeads h{args,
-          *q,
-          *k,
-          *v,
-          q->size(0),
-          q->size(1),
-          q->size(1) / k->size(1),
-          q->size(2),
-          k->size(2),
-          q->size(3),
-          v->size(3),
-          1,
-          0,
-          dtype,
-          dtype == DType::Float64 ? DType::Float64 : DType::Float32};
+                   *q,
+                   *k,
+                   *v,
+                   q->size(0),
+                   q->size(1),
+                   q->size(1) / k->size(1),
+                   q->size(2),
+                   k->size(2),
+                   q->size(3),
+                   v->size(3),
+                   1,
+                   0,
+                   dtype,
+                   dtype == DType::Float64 ? DType::Float64 : DType::Float32};
   const auto scale = argumentNamed(args, "scale"), dropout = argumentNamed(args, "dropout_p");
   h.scale = scale && !args.none(*scale) ? args.number(*scale) : 1 / std::sqrt(double(h.width));
   if (dropout) h.dropout = args.number(*dropout);
@@ -120,20 +120,23 @@ bool isWritable(const DeviceCall& call, std::size_t out) {
   return DeviceBlas::takes(matrix, matrix, matrix, tensor.dtype());
 }
 
-Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const HeadMatrices& out, double alpha,
-                           bool adds) {
+Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b,
+                           const HeadMatrices& out, double alpha, bool adds) {
   const std::int64_t batch = a.sizes[0], heads = std::max({a.sizes[1], b.sizes[1], out.sizes[1]});
   const std::int64_t groups = std::max({a.groups, b.groups, out.groups});
   const auto multiply = [&](std::int64_t first, std::int64_t head, std::int64_t stepOf, std::int64_t count,
                             double beta) -> Result<void> {
     DeviceMatrix left = a.matrix(first, head), right = b.matrix(first, head), to = out.matrix(first, head);
-    const auto step = [&](const HeadMatrices& x) { return stepOf == 0 ? x.strides[0] : x.strides[1] * stepOf / x.groups; };
+    const auto step = [&](const HeadMatrices& x) {
+      return stepOf == 0 ? x.strides[0] : x.strides[1] * stepOf / x.groups;
+    };
     left.batchStride = step(a), right.batchStride = step(b), to.batchStride = step(out);
     return call.on.queue.call({left.address, right.address, to.address}, [&] {
       return call.on.blas->multiply(left, right, to, {a.dtype, out.dtype}, count, alpha, beta);
     });
   };
-  if (groups == 1 && lieEvenly(a) && lieEvenly(b) && lieEvenly(out)) return multiply(0, 0, 1, batch * heads, adds ? 1 : 0);
+  if (groups == 1 && lieEvenly(a) && lieEvenly(b) && lieEvenly(out))
+    return multiply(0, 0, 1, batch * heads, adds ? 1 : 0);
   const auto betaOf = [&](std::int64_t group) { return adds || (out.groups > 1 && group > 0) ? 1.0 : 0.0; };
   if (batch > heads) {
     for (std::int64_t head = 0; head < heads; ++head) KERF_CHECK(multiply(0, head, 0, batch, betaOf(head % groups)));
@@ -146,8 +149,9 @@ Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const 
 }
 
 /// Masked scores become weights (kept where `keepsWeights`) and dropped weights.
-static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block, const AttentionWeights& of,
-                            const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
+static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block,
+                            const AttentionWeights& of, const Tensor* sums, const DeviceDropout& stream,
+                            bool keepsWeights) {
   AttentionRows rows = attentionRows(h, block);
   DeviceAddress sumsAt = 0, maskAt = 0;
   if (sums != nullptr && sums->numel() > 0) {
@@ -160,11 +164,13 @@ static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, con
   KernelArguments arguments;
   arguments.add(of.weights.address).add(of.dropped.address).add(sumsAt).add(maskAt).add(stream.seed).add(stream.offset);
   arguments.add(rows).add(int(keepsWeights));
-  return call.on.library.launch(attentionSource(), "kerf_softmax", attentionMacros(h), attentionBlocks(call, h, block), 256, arguments);
+  return call.on.library.launch(attentionSource(), "kerf_softmax", attentionMacros(h), attentionBlocks(call, h, block),
+                                256, arguments);
 }
 
-Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const AttentionParts& parts, const ScoreBlock& block,
-                                const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
+Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const AttentionParts& parts,
+                                const ScoreBlock& block, const Tensor* sums, const DeviceDropout& stream,
+                                bool keepsWeights) {
   const AttentionWeights of{blockScores(parts.scores, block, h.sum), blockScores(parts.dropped, block, h.dtype)};
   KERF_CHECK(multiplyHeads(call, parts.q.queries(block), parts.k.keys(block).turned(), of.weights, h.scale));
   KERF_CHECK(softmax(call, h, block, of, sums, stream, keepsWeights));

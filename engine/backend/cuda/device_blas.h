@@ -27,8 +27,8 @@ class DeviceBlas {
  public:
   /// Works on the driver's stream. Environment where there is no cuBLAS.
   static Result<std::unique_ptr<DeviceBlas>> open(CudaDriver& driver);
-  using Multiply = std::function<Result<void>(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, ProductTypes types,
-                                              std::int64_t batch, double alpha, double beta)>;
+  using Multiply = std::function<Result<void>(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out,
+                                              ProductTypes types, std::int64_t batch, double alpha, double beta)>;
   /// With this function in the place of the library's.
   static std::unique_ptr<DeviceBlas> over(CudaDriver& driver, Multiply multiply);
   ~DeviceBlas();

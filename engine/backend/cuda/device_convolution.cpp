@@ -115,7 +115,7 @@ Result<bool> convolveInto(const DeviceCall& call, ConvolutionPart part, const Te
   KERF_TRY(const Operand o, operandOf(call, out, part == ConvolutionPart::Output));
   const Window window = windowOf(call.args, windowAt, input.sizes().size() - 2);
   DnnConvolution wanted{part,    input.dtype(), i.sizes,        i.strides,     w.sizes,        w.strides,
-                         o.sizes, o.strides,     window.padding, window.stride, window.dilation};
+                        o.sizes, o.strides,     window.padding, window.stride, window.dilation};
   return call.on.dnn->convolve(wanted, i.address, w.address, o.address);
 }
 
@@ -150,7 +150,8 @@ Result<void> sumChannels(const DeviceCall& call, const Tensor& grad, const Tenso
   KERF_TRY(const DeviceShape shape, DeviceShape::of(grad.sizes(), grad.strides()));
   KernelArguments arguments;
   arguments.add(to).add(from).add(shape).add(std::int64_t(grad.size(1))).add(grad.numel() / grad.size(1));
-  return call.on.library.launch(biasSource, "kerf_channel_sum", typeMacros(grad.dtype(), grad.dtype()), grad.size(1), 256, arguments);
+  return call.on.library.launch(biasSource, "kerf_channel_sum", typeMacros(grad.dtype(), grad.dtype()), grad.size(1),
+                                256, arguments);
 }
 
 /// convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,

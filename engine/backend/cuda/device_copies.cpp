@@ -90,7 +90,8 @@ std::span<const DeviceOp> copyDeviceOps() { return rows; }
 
 std::vector<LibraryKernel> copyKernels() {
   std::vector<LibraryKernel> all;
-  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::Bool})
+  for (const DType dtype :
+       {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::Bool})
     all.push_back({numberSource, "kerf_number", numberMacros(dtype)});
   return all;
 }

@@ -241,7 +241,8 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_keys(unsigned short
 )cuda";
 
 std::string_view flashBackwardSource() {
-  static const std::string text = std::string(tensorCoreSource()) + std::string(flashCommonSource()) + std::string(source);
+  static const std::string text =
+      std::string(tensorCoreSource()) + std::string(flashCommonSource()) + std::string(source);
   return text;
 }
 

@@ -33,7 +33,8 @@ bool splitValues(const Tensor& values, DevicePut& put) {
   for (std::size_t r = before; r < put.rest.size(); ++r) whole.push_back(put.out->sizes()[put.rest[r]]);
   const auto strides = repeatedStrides(values, whole);
   if (!strides) return false;
-  const auto rowsBegin = strides->begin() + std::ptrdiff_t(before), rowsEnd = rowsBegin + std::ptrdiff_t(put.rows.size());
+  const auto rowsBegin = strides->begin() + std::ptrdiff_t(before),
+             rowsEnd = rowsBegin + std::ptrdiff_t(put.rows.size());
   put.valueRows.assign(rowsBegin, rowsEnd);
   put.valueRest.assign(strides->begin(), rowsBegin);
   put.valueRest.insert(put.valueRest.end(), rowsEnd, strides->end());
@@ -74,7 +75,8 @@ Result<bool> embeddingBackward(const DeviceCall& call) {
 
 /// (self, dim, index, source, ...): whole slices of self.
 Result<bool> putSlices(const DeviceCall& call, PutKind kind, bool includesSelf, double factor = 1) {
-  const Tensor &self = call.args.tensor(0), &index = call.args.tensor(2), &source = call.args.tensor(3), &out = call.out(0);
+  const Tensor &self = call.args.tensor(0), &index = call.args.tensor(2), &source = call.args.tensor(3),
+               &out = call.out(0);
   const std::int64_t given = call.args.integer(1);
   if (self.dim() == 0 || source.dim() != self.dim() || index.dim() != 1 || source.dtype() != out.dtype()) return false;
   const auto dim = std::size_t(given < 0 ? given + self.dim() : given);

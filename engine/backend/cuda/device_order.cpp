@@ -105,7 +105,9 @@ Result<bool> pickOrdered(const DeviceCall& call, bool descending, std::int64_t f
   KERF_TRY(const DeviceAddress to, call.on.addressOf(places, true));
   const KernelMacros macros = orderMacros(self.dtype());
   const KeyForm form = keyFormOf(self.dtype());
-  OrderedLines ordered{from, values, to, lines.shape, valueLines.shape, placeLines.shape, size, lines.step, valueLines.step, placeLines.step};
+  OrderedLines ordered{
+      from,           values, to, lines.shape, valueLines.shape, placeLines.shape, size, lines.step, valueLines.step,
+      placeLines.step};
   ordered.first = first, ordered.kept = kept, ordered.count = count / size;
   ordered.descending = int(descending), ordered.low = form.from, ordered.high = form.to;
   KERF_TRY(const bool byLines, orderLines(call, ordered, macros, form.bytes));
@@ -127,7 +129,13 @@ Result<bool> pickOrdered(const DeviceCall& call, bool descending, std::int64_t f
     KERF_TRY(keys, sortKeys(call.on, numbers, 0, std::bit_width(std::uint64_t(count / size - 1))));
   }
   picking.add(from).add(values).add(to).add(keys.order).add(lines.shape).add(valueLines.shape).add(placeLines.shape);
-  picking.add(size).add(lines.step).add(valueLines.step).add(placeLines.step).add(first).add(kept).add(count / size * kept);
+  picking.add(size)
+      .add(lines.step)
+      .add(valueLines.step)
+      .add(placeLines.step)
+      .add(first)
+      .add(kept)
+      .add(count / size * kept);
   KERF_CHECK(launch("kerf_line_picks", count / size * kept, picking));
   return true;
 }
@@ -148,9 +156,9 @@ Result<bool> topk(const DeviceCall& call) { return pickOrdered(call, call.args.b
 Result<bool> kthValue(const DeviceCall& call) { return pickOrdered(call, false, call.args.integer(1) - 1, 1); }
 
 constexpr DeviceOp rows[] = {
-    {.op = "aten.sort.default", .run = sort},       {.op = "aten.sort.stable", .run = sort},
-    {.op = "aten.argsort.default", .run = sort},    {.op = "aten.argsort.stable", .run = sort},
-    {.op = "aten.topk.default", .run = topk},       {.op = "aten.kthvalue.default", .run = kthValue},
+    {.op = "aten.sort.default", .run = sort},    {.op = "aten.sort.stable", .run = sort},
+    {.op = "aten.argsort.default", .run = sort}, {.op = "aten.argsort.stable", .run = sort},
+    {.op = "aten.topk.default", .run = topk},    {.op = "aten.kthvalue.default", .run = kthValue},
 };
 
 }  // namespace
@@ -167,7 +175,8 @@ KernelMacros orderMacros(DType dtype) {
 
 std::vector<LibraryKernel> orderKernels() {
   std::vector<LibraryKernel> all;
-  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::Bool})
+  for (const DType dtype :
+       {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::Bool})
     for (const char* name : {"kerf_line_keys", "kerf_line_numbers", "kerf_line_picks"})
       all.push_back({orderText(), name, orderMacros(dtype)});
   return all;

@@ -14,8 +14,8 @@ std::optional<PutKind> putKindNamed(std::string_view reduction);
 /// out[places[n], :] = self[...] combined with values[n, :] for all rows n. `out` is seen as places × a rest of dimensions.
 struct DevicePut {
   PutKind kind = PutKind::Sum;
-  double factor = 1;         ///< that values are multiplied by; a whole number for integers
-  bool includesSelf = true;  ///< where not, places that get something forget what they had
+  double factor = 1;             ///< that values are multiplied by; a whole number for integers
+  bool includesSelf = true;      ///< where not, places that get something forget what they had
   const Tensor* self = nullptr;  ///< null: zeros. `out` itself where it is written in place
   const Tensor* out = nullptr;
 
@@ -26,12 +26,12 @@ struct DevicePut {
   bool wraps = true;          ///< a negative index counts from the end
   std::int64_t skipped = -1;  ///< an index that is left out; negative: none
 
-  Sizes rows;                             ///< what the index tensors are seen with
-  std::vector<std::size_t> along;         ///< dimensions of out whose place is the one in `rows`
-  std::vector<std::size_t> rowDims;       ///< for each of `along`: which dimension of `rows`
-  std::vector<std::size_t> rest;          ///< all other dimensions of out, in order
+  Sizes rows;                        ///< what the index tensors are seen with
+  std::vector<std::size_t> along;    ///< dimensions of out whose place is the one in `rows`
+  std::vector<std::size_t> rowDims;  ///< for each of `along`: which dimension of `rows`
+  std::vector<std::size_t> rest;     ///< all other dimensions of out, in order
 
-  DeviceAddress values = 0;  ///< of out's dtype
+  DeviceAddress values = 0;    ///< of out's dtype
   Sizes valueRows, valueRest;  ///< strides over rows, and over the rest
 };
 
@@ -46,7 +46,8 @@ struct PutDepth {
   int places = 1, ahead = 1;
 };
 /// What putSource() and its like are compiled with.
-KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple, PutDepth depth);
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple,
+                       PutDepth depth);
 
 /// Whether rows can be written into tensors of this type.
 bool putTakes(DType dtype, PutKind kind);

@@ -140,7 +140,8 @@ Result<void> shapeLines(const DevicePut& put, const Tensor& self, LineWrites& wr
     for (const std::size_t d : put.along) along.push_back(tensor.strides()[d]);
     return along;
   };
-  const Divided sizes = divided(put, put.rows), values = divided(put, put.valueRows), index = divided(put, put.indexStrides[0]);
+  const Divided sizes = divided(put, put.rows), values = divided(put, put.valueRows),
+                index = divided(put, put.indexStrides[0]);
   KERF_TRY(writes.outLines, DeviceShape::merged(sizes.lines, strides(*put.out)));
   KERF_TRY(writes.selfLines, DeviceShape::merged(sizes.lines, strides(self)));
   KERF_TRY(writes.valueLines, DeviceShape::merged(sizes.lines, values.lines));
@@ -172,7 +173,8 @@ Result<bool> putAlongLines(const DeviceCall& call, const DevicePut& put) {
   const bool copies = !inPlace && coversAll(put) && (lines >= manyLines || out.numel() <= fewElements);
   LineWrites writes;
   writes.factor = put.factor, writes.wholeFactor = std::int64_t(put.factor);
-  writes.places = places, writes.includes = put.includesSelf, writes.mean = put.kind == PutKind::Mean, writes.wraps = put.wraps;
+  writes.places = places, writes.includes = put.includesSelf, writes.mean = put.kind == PutKind::Mean,
+  writes.wraps = put.wraps;
   writes.copies = copies, writes.bits = int(std::bit_width(std::uint64_t(std::max<std::int64_t>(places, 1))));
   KERF_CHECK(shapeLines(put, copies && put.self ? *put.self : out, writes));
   KERF_TRY(writes.out, call.on.addressOf(out, true));
@@ -186,7 +188,8 @@ Result<bool> putAlongLines(const DeviceCall& call, const DevicePut& put) {
     writes.self = writes.out;
   }
   KERF_TRY(writes.index, call.on.addressOf(*put.indices[0]));
-  const std::uint64_t number = call.on.checks.announce({call.args.opName(), {}, places, std::int64_t(put.indexed[0]), put.wraps});
+  const std::uint64_t number =
+      call.on.checks.announce({call.args.opName(), {}, places, std::int64_t(put.indexed[0]), put.wraps});
   KernelArguments arguments;
   arguments.add(writes).add(number).add(call.on.checks.found());
   KERF_CHECK(call.on.library.launch(linesText(), "kerf_put_lines", linePutMacros(out.dtype(), put.kind, *form),

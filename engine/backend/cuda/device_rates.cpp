@@ -24,16 +24,20 @@ Result<DeviceRates> measuredDeviceRates() {
   DeviceLibrary library(queue, std::filesystem::path());
   const auto read = [&](DeviceAddress place, std::int64_t count) { return library.read(place, count); };
   for (int round = 0; round < rounds; ++round) {
-    KERF_TRY(const auto time, driver->timed([&] {
-      return driver->check(driver->functions().copy(to, from, std::size_t(bytes), driver->stream()),
-                           "copying on the CUDA device");
-    }, read));
+    KERF_TRY(const auto time, driver->timed(
+                                  [&] {
+                                    return driver->check(
+                                        driver->functions().copy(to, from, std::size_t(bytes), driver->stream()),
+                                        "copying on the CUDA device");
+                                  },
+                                  read));
     rates.copy = std::max(rates.copy, 2 * double(bytes) / seconds(time));
   }
   const auto blas = DeviceBlas::open(*driver);
   const DeviceMatrix a{from, size, size, size, 1, 0}, out{to, size, size, size, 1, 0};
   for (int round = 0; blas && round < rounds; ++round) {
-    KERF_TRY(const auto time, driver->timed([&] { return (*blas)->multiply(a, a, out, DType::Float32, 1, 1, 0); }, read));
+    KERF_TRY(const auto time,
+             driver->timed([&] { return (*blas)->multiply(a, a, out, DType::Float32, 1, 1, 0); }, read));
     rates.product = std::max(rates.product, 2.0 * double(size * size * size) / seconds(time));
   }
   driver->release(from);

@@ -149,8 +149,7 @@ struct Scan {
 constexpr Scan scans[] = {
     {"aten.cumsum.default", "((a) + (b))", "((A)0)"},
     {"aten.cumprod.default", "((a) * (b))", "((A)1)"},
-    {"aten.logcumsumexp.default", "kerf_log_add<A>(a, b)", "((A)-__longlong_as_double(0x7ff0000000000000ll))",
-     true},
+    {"aten.logcumsumexp.default", "kerf_log_add<A>(a, b)", "((A)-__longlong_as_double(0x7ff0000000000000ll))", true},
 };
 
 /// Elements of both types that 16 bytes hold, 8 at most.
@@ -198,7 +197,10 @@ Result<bool> run(const DeviceCall& call) {
   arguments.add(out.strides()[dim]);
   if (beside) arguments.add(count);
   const bool packed = liesInPacks(self, from, dim, out, to);
-  KERF_CHECK(call.on.library.launch(scanSource, beside ? "kerf_scan_lines" : packed ? "kerf_scan_packs" : "kerf_scan",
+  KERF_CHECK(call.on.library.launch(scanSource,
+                                    beside   ? "kerf_scan_lines"
+                                    : packed ? "kerf_scan_packs"
+                                             : "kerf_scan",
                                     scanMacros(scans[which], self.dtype(), out.dtype()),
                                     beside ? (count + 31) / 32 : count, 256, arguments));
   return true;
@@ -215,9 +217,11 @@ constexpr DeviceOp rows[] = {
 std::vector<LibraryKernel> scanKernels() {
   std::vector<LibraryKernel> all;
   for (const Scan& scan : scans)
-    for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32}) {
+    for (const DType dtype :
+         {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32}) {
       if (scan.floatsOnly && !isFloating(dtype)) continue;
-      for (const char* name : {"kerf_scan", "kerf_scan_packs", "kerf_scan_lines"}) all.push_back({scanSource, name, scanMacros(scan, dtype, dtype)});
+      for (const char* name : {"kerf_scan", "kerf_scan_packs", "kerf_scan_lines"})
+        all.push_back({scanSource, name, scanMacros(scan, dtype, dtype)});
     }
   all.push_back({scanSource, "kerf_scan", scanMacros(scans[0], DType::Bool, DType::Int64)});
   return all;

@@ -11,7 +11,8 @@ Result<bool> scattered(const DeviceCall& call, PutKind kind, bool includesSelf) 
   const Tensor* const source = call.args.tensorIf(3);
   const std::int64_t given = call.args.integer(1);
   if (self.dim() == 0 || index.dim() != self.dim() || !putTakes(out.dtype(), kind)) return false;
-  if (source && (source->dtype() != out.dtype() || source->dim() != self.dim() || sharesWrites(self, out, *source))) return false;
+  if (source && (source->dtype() != out.dtype() || source->dim() != self.dim() || sharesWrites(self, out, *source)))
+    return false;
   const auto dim = std::size_t(given < 0 ? given + self.dim() : given);
   if (dim >= self.sizes().size()) return false;
   DevicePut put{.kind = kind, .includesSelf = includesSelf, .self = &self, .out = &out};
@@ -52,7 +53,8 @@ template <std::size_t at, std::size_t spatial>
 Result<bool> poolGradient(const DeviceCall& call) {
   const Tensor &grad = call.args.tensor(0), &indices = call.args.tensor(at), &out = call.out(0);
   const std::size_t rank = out.sizes().size();
-  if (!out.isContiguous() || grad.sizes() != indices.sizes() || grad.dtype() != out.dtype() || rank < spatial) return false;
+  if (!out.isContiguous() || grad.sizes() != indices.sizes() || grad.dtype() != out.dtype() || rank < spatial)
+    return false;
   if (grad.sizes().size() != rank || !putTakes(out.dtype(), PutKind::Sum)) return false;
   Sizes planes(out.sizes().begin(), out.sizes().end() - std::ptrdiff_t(spatial));
   const std::size_t lead = planes.size();

@@ -170,8 +170,8 @@ class KernelModule : public LoweredModule {
   MakeExecutable otherExecutable() const {
     BackendOptions options = m_options;
     options.storesCopies = false;
-    return [module = m_original, options = std::move(options), makeCode = m_makeCode](
-               std::stop_token stop) -> Result<std::unique_ptr<Executable>> {
+    return [module = m_original, options = std::move(options),
+            makeCode = m_makeCode](std::stop_token stop) -> Result<std::unique_ptr<Executable>> {
       KERF_TRY(const auto lowered, lowerToKernels(module, options, makeCode, stop));
       return lowered->compile(std::move(stop));
     };

@@ -163,8 +163,7 @@ class Linker {
     const std::size_t first = firstDividedLoop(lowered.kernel), end = first + dividedLoops(lowered.kernel);
     SymInt outer = 1;
     for (std::size_t v = first; v < end; ++v) outer *= variables[v].size;
-    step.outerSize = number(outer,
-                            [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].outerSize; });
+    step.outerSize = number(outer, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].outerSize; });
     SymInt work = cost;
     for (std::size_t v = 0; v < variables.size(); ++v)
       if (v < first || v >= end) work *= variables[v].size;

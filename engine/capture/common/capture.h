@@ -98,9 +98,9 @@ struct LoadOptions {
   bool strict = false;  ///< a missing storage is NotFound instead of being replaced
   /// Values of symbols by name ("s0" → 8), in place of the recorded ones.
   std::map<std::string, std::int64_t, std::less<>> symbols;
-  InputFill fill = InputFill::Plausible;                   ///< what stands in for missing data
-  std::uint64_t seed = defaultInputSeed;                   ///< of everything that is made up
-  std::vector<InputOrigin>* origins = nullptr;             ///< if given, gets where each input comes from
+  InputFill fill = InputFill::Plausible;        ///< what stands in for missing data
+  std::uint64_t seed = defaultInputSeed;        ///< of everything that is made up
+  std::vector<InputOrigin>* origins = nullptr;  ///< if given, gets where each input comes from
 };
 
 struct Pt2Program;  ///< engine/capture/pt2/program.h

@@ -236,7 +236,8 @@ std::vector<NodeId> computingNodes(const Graph& graph) {
   std::vector<NodeId> nodes;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (node.op() == Opcode::CallFunction && node.target() != "operator.getitem" && !isViewCall(node)) nodes.push_back(id);
+    if (node.op() == Opcode::CallFunction && node.target() != "operator.getitem" && !isViewCall(node))
+      nodes.push_back(id);
   }
   return nodes;
 }

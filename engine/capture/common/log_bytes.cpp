@@ -82,7 +82,7 @@ std::mutex cacheMutex;
 std::vector<CacheEntry> cache;
 
 Result<std::shared_ptr<const LogBytes>> unpackCached(const std::filesystem::path& path, std::string_view packed,
-                                                       const ImportLimits& limits) {
+                                                     const ImportLimits& limits) {
   std::error_code ignored;
   const auto time = std::filesystem::last_write_time(path, ignored);
   const auto size = std::int64_t(packed.size());

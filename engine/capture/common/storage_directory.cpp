@@ -92,7 +92,7 @@ class StorageKnowledge {
     m_whole.insert(state);
   }
   static std::string stateOf(const std::filesystem::path& path) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return {};
     return fmt::format("{}|{}|{}|{}|{}|{}", path.string(), status.st_ino, status.st_size, status.st_mtim.tv_sec,
                        status.st_mtim.tv_nsec, status.st_ctim.tv_nsec);

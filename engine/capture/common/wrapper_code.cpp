@@ -240,8 +240,8 @@ class WrapperReader {
   WrapperKernel m_above;  ///< what the comments above say
   int m_handle = 0;
   int m_line = 0;
-  int m_commentsFrom = 0;  ///< first line of the comments right above; 0: none
-  bool m_inBody = false;  ///< inside a kernel's source
+  int m_commentsFrom = 0;       ///< first line of the comments right above; 0: none
+  bool m_inBody = false;        ///< inside a kernel's source
   bool m_inDefinition = false;  ///< and that of the last of m_code.kernels
   bool m_inFragment = false;
 };

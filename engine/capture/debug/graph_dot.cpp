@@ -262,9 +262,8 @@ class DotCapture {
       return std::nullopt;
     std::vector<Dim> out;
     for (const PythonExpression& item : expression->items) {
-      const auto value = pythonToArgument(item, [](std::string_view name, int) {
-        return Argument(SymExpr{std::string(name), {}});
-      });
+      const auto value =
+          pythonToArgument(item, [](std::string_view name, int) { return Argument(SymExpr{std::string(name), {}}); });
       if (!value) return std::nullopt;
       if (const auto* number = value->as<std::int64_t>())
         out.push_back(dim(*number));

@@ -108,7 +108,8 @@ std::optional<ValueNeed> insideWindow(const UseSite& site, const UseRule& rule) 
   for (std::size_t d = 0; d < dims; ++d) {
     const std::int64_t step = std::max<std::int64_t>(1, (*dilation)[d]);
     const std::int64_t lastPlace = ((*windows)[windows->size() - dims + d] - 1) * (*stride)[d] - (*padding)[d];
-    const std::int64_t most = std::max<std::int64_t>(0, std::min((*kernel)[d] - 1, ((*input)[d] - 1 - lastPlace) / step));
+    const std::int64_t most =
+        std::max<std::int64_t>(0, std::min((*kernel)[d] - 1, ((*input)[d] - 1 - lastPlace) / step));
     const std::int64_t least = std::min(((*padding)[d] + step - 1) / step, most);
     first = first * (*kernel)[d] + least;
     last = d + 1 == dims ? first + most - least : first;

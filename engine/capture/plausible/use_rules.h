@@ -17,7 +17,7 @@ struct UseRule;
 using MakeNeed = std::optional<ValueNeed> (*)(const UseSite& site, const UseRule& rule);
 
 struct UseRule {
-  std::string_view ops;       ///< base names, a space between: "sqrt" stands for sqrt_, _foreach_sqrt and torch.sqrt too
+  std::string_view ops;  ///< base names, a space between: "sqrt" stands for sqrt_, _foreach_sqrt and torch.sqrt too
   std::string_view argument;  ///< as ATen's schema names it
   MakeNeed make;
   std::string_view of = {};  ///< the argument whose size bounds an index

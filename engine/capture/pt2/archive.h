@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "engine/tensor/zip_directory.h"
 #include "engine/capture/common/capture.h"
 #include "engine/tensor/storage.h"
+#include "engine/tensor/zip_directory.h"
 
 namespace kerf::inline capture::pt2 {
 

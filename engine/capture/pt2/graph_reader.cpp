@@ -17,7 +17,7 @@ struct Parts {
 
 struct PartRow {
   std::string_view key;
-  std::optional<std::size_t> Parts::*place;
+  std::optional<std::size_t> Parts::* place;
 };
 constexpr PartRow partRows[] = {{"inputs", &Parts::inputs},         {"outputs", &Parts::outputs},
                                 {"nodes", &Parts::nodes},           {"tensor_values", &Parts::tensors},

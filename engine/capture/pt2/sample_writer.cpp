@@ -5,8 +5,8 @@
 #include <bit>
 #include <vector>
 
-#include "engine/tensor/zip_writer.h"
 #include "engine/support/hash.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {

@@ -1,9 +1,9 @@
 // TorchFile: a torch.save file inside an archive: its tensors described, their bytes left where they are.
 #pragma once
 
-#include "engine/tensor/zip_directory.h"
 #include "engine/capture/common/capture.h"
 #include "engine/capture/pt2/pickle.h"
+#include "engine/tensor/zip_directory.h"
 
 namespace kerf::inline capture::pt2 {
 

@@ -2,7 +2,6 @@
 
 #include "engine/capture/inputs/annotation_inputs.h"
 
-
 namespace kerf::inline capture {
 namespace {
 

@@ -15,9 +15,9 @@ constexpr std::size_t largestDocument = 16 << 20;  ///< bytes: larger texts are 
 constexpr std::size_t mostRepros = 64;
 
 /// How lines begin that stand above the class of a repro.
-constexpr std::array<std::string_view, 10> headerStarts = {
-    "#", "import ", "from ", "os.environ", "torch._", "isolate_fails", "args = [", "args.append(", "torch.set_",
-    "torch.manual_seed"};
+constexpr std::array<std::string_view, 10> headerStarts = {"#",          "import ",          "from ",    "os.environ",
+                                                           "torch._",    "isolate_fails",    "args = [", "args.append(",
+                                                           "torch.set_", "torch.manual_seed"};
 
 bool beginsModel(std::string_view line) { return line.starts_with("class Repro("); }
 

@@ -117,7 +117,8 @@ class CallChecker {
     if (isKnown) return {};
     return refuseUnlessAllowed(
         node, *name,
-        fmt::format("reads the attribute '{}', which may not be exported: it is none that is known only to hold data", *name));
+        fmt::format("reads the attribute '{}', which may not be exported: it is none that is known only to hold data",
+                    *name));
   }
 
   /// Functions may be arguments too.

@@ -32,7 +32,7 @@ bool isConfigLine(std::string_view line) {
 void readVersion(std::string_view line, ReproEnvelope& envelope) {
   struct Row {
     std::string_view prefix;
-    std::string ReproEnvelope::*field;
+    std::string ReproEnvelope::* field;
   };
   static constexpr Row rows[] = {{"# torch version: ", &ReproEnvelope::torchVersion},
                                  {"# torch cuda version: ", &ReproEnvelope::cudaVersion},

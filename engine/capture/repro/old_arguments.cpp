@@ -9,9 +9,9 @@ namespace kerf::inline capture {
 namespace {
 
 /// Functions that make a tensor of the shape they are given.
-constexpr std::array<std::string_view, 9> makers = {"torch.randn", "torch.rand",    "torch.ones",
-                                                    "torch.zeros", "torch.empty",   "torch.randint",
-                                                    "torch.full",  "randn",         "rand"};
+constexpr std::array<std::string_view, 9> makers = {"torch.randn", "torch.rand",  "torch.ones",
+                                                    "torch.zeros", "torch.empty", "torch.randint",
+                                                    "torch.full",  "randn",       "rand"};
 
 class OldArguments {
  public:

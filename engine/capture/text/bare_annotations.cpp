@@ -9,8 +9,9 @@ namespace {
 
 /// What annotations begin with, before their bracket.
 constexpr std::array<std::string_view, 24> heads = {
-    "f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "f8e4m3fnuz", "f8e5m2fnuz", "f4e2m1fnx2", "c32",
-    "c64", "c128", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "b8", "b16", "Sym"};
+    "f64",        "f32",        "f16", "bf16", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "f8e4m3fnuz",
+    "f8e5m2fnuz", "f4e2m1fnx2", "c32", "c64",  "c128",     "i8",     "i16",       "i32",
+    "i64",        "u8",         "u16", "u32",  "u64",      "b8",     "b16",       "Sym"};
 constexpr std::array<std::string_view, 6> devices = {"cuda:", "cuda", "cpu", "meta", "xpu:", "mps"};
 constexpr std::string_view behind = ",);=\r";
 constexpr std::size_t longestBracket = 600;

@@ -148,9 +148,9 @@ class TextCapture {
 
   static bool computes(const Graph& graph) {
     return graph.outputNode().valid() && std::ranges::any_of(graph.order(), [&](NodeId id) {
-      const Opcode op = graph.node(id).op();
-      return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
-    });
+             const Opcode op = graph.node(id).op();
+             return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
+           });
   }
 
   /// Number of the first line of the piece's text: a fragment's has one more above it.

@@ -12,14 +12,22 @@ struct Replacement {
 };
 
 /// Characters of UTF-8 that word processors, chats and browsers put in the place of plain ones.
-constexpr std::array<Replacement, 16> wideCharacters = {{{"\xc2\xa0", " "},      {"\xe2\x80\xaf", " "},
-                                                         {"\xe2\x80\x82", " "},  {"\xe2\x80\x83", " "},
-                                                         {"\xe2\x80\x89", " "},  {"\xe3\x80\x80", "  "},
-                                                         {"\xe2\x80\x8b", ""},   {"\xef\xbb\xbf", ""},
-                                                         {"\xe2\x80\x9c", "\""}, {"\xe2\x80\x9d", "\""},
-                                                         {"\xe2\x80\x9e", "\""}, {"\xe2\x80\x98", "'"},
-                                                         {"\xe2\x80\x99", "'"},  {"\xe2\x80\xa6", "..."},
-                                                         {"\xc2\xad", ""},       {"\xe2\x88\x92", "-"}}};
+constexpr std::array<Replacement, 16> wideCharacters = {{{"\xc2\xa0", " "},
+                                                         {"\xe2\x80\xaf", " "},
+                                                         {"\xe2\x80\x82", " "},
+                                                         {"\xe2\x80\x83", " "},
+                                                         {"\xe2\x80\x89", " "},
+                                                         {"\xe3\x80\x80", "  "},
+                                                         {"\xe2\x80\x8b", ""},
+                                                         {"\xef\xbb\xbf", ""},
+                                                         {"\xe2\x80\x9c", "\""},
+                                                         {"\xe2\x80\x9d", "\""},
+                                                         {"\xe2\x80\x9e", "\""},
+                                                         {"\xe2\x80\x98", "'"},
+                                                         {"\xe2\x80\x99", "'"},
+                                                         {"\xe2\x80\xa6", "..."},
+                                                         {"\xc2\xad", ""},
+                                                         {"\xe2\x88\x92", "-"}}};
 
 constexpr std::array<Replacement, 8> entities = {{{"&quot;", "\""},
                                                   {"&#34;", "\""},
@@ -36,12 +44,12 @@ struct Tag {
 };
 /// Tags of pages that show code; "<lambda>", "<function f at 0x1>" and "<eval_with_key>" are none.
 constexpr std::array<Tag, 32> tags = {
-    {{"span", false}, {"pre", true},     {"code", false},    {"div", true},   {"p", true},      {"br", true},
-     {"a", false},    {"b", false},      {"i", false},       {"em", false},   {"strong", false}, {"td", false},
-     {"tr", true},    {"th", false},     {"table", true},    {"tbody", true}, {"thead", true},  {"details", true},
-     {"summary", true}, {"li", true},    {"ul", true},       {"ol", true},    {"img", false},   {"font", false},
-     {"body", true},  {"html", true},    {"head", true},     {"tt", false},   {"samp", false},  {"blockquote", true},
-     {"sub", false},  {"section", true}}};
+    {{"span", false},   {"pre", true},    {"code", false}, {"div", true},   {"p", true},       {"br", true},
+     {"a", false},      {"b", false},     {"i", false},    {"em", false},   {"strong", false}, {"td", false},
+     {"tr", true},      {"th", false},    {"table", true}, {"tbody", true}, {"thead", true},   {"details", true},
+     {"summary", true}, {"li", true},     {"ul", true},    {"ol", true},    {"img", false},    {"font", false},
+     {"body", true},    {"html", true},   {"head", true},  {"tt", false},   {"samp", false},   {"blockquote", true},
+     {"sub", false},    {"section", true}}};
 
 constexpr std::array<std::string_view, 6> marksOfHtml = {"<pre", "<br", "<span ", "</code>", "&quot;", "&#39;"};
 constexpr std::array<Replacement, 4> escapes = {{{"\\n", "\n"}, {"\\\"", "\""}, {"\\'", "'"}, {"\\t", "\t"}}};
@@ -116,8 +124,8 @@ std::string withoutTags(std::string_view line) {
 std::string withoutEscapes(std::string_view line) {
   std::size_t breaks = 0;
   for (std::size_t at = line.find("\\n"); at != std::string_view::npos; at = line.find("\\n", at + 2)) ++breaks;
-  const bool isCode = line.find("def forward(") != std::string_view::npos ||
-                      line.find("class GraphModule(") != std::string_view::npos;
+  const bool isCode =
+      line.find("def forward(") != std::string_view::npos || line.find("class GraphModule(") != std::string_view::npos;
   if (!isCode || breaks < fewEscapes) return std::string(line);
   return replaced(line, escapes);
 }

@@ -23,12 +23,12 @@ constexpr std::array<std::string_view, 9> printedMarks = {";  ",
 constexpr std::array<std::string_view, 9> printedClasses = {"GraphModule", "CompiledAutograd", "inner_f",
                                                             "FxModule",    "joint_fn",         "_lambda",
                                                             "lambda",      "GraphModuleImpl",  "fx_graph"};
-constexpr std::array<std::string_view, 9> controlWords = {"if ",   "for ",    "while ", "with ", "try:",
-                                                          "else:", "assert ", "raise ", "del "};
+constexpr std::array<std::string_view, 9> controlWords = {
+    "if ", "for ", "while ", "with ", "try:", "else:", "assert ", "raise ", "del "};
 /// Graphs return values, which other statements compute.
 constexpr std::array<std::string_view, 6> operators = {" + ", " - ", " * ", " / ", " @ ", " ** "};
 /// Calls that graphs write within the arguments of others.
-constexpr std::array<std::string_view, 8> literalCalls = {"device", "slice", "float",  "getattr",
+constexpr std::array<std::string_view, 8> literalCalls = {"device", "slice",   "float",  "getattr",
                                                           "Size",   "complex", "pytree", "tree_unflatten"};
 
 bool isNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -24,9 +24,7 @@ std::string_view dedented(std::string_view line, std::size_t columns) {
 bool isReturn(std::string_view content) { return content == "return" || content.starts_with("return "); }
 
 /// Where a docstring that holds the graph ends on the graph's last line: `return (add,)""")`.
-std::size_t docstringEnd(std::string_view content) {
-  return std::min(content.find("\"\"\""), content.find("\'\'\'"));
-}
+std::size_t docstringEnd(std::string_view content) { return std::min(content.find("\"\"\""), content.find("\'\'\'")); }
 
 bool endsGraph(std::string_view content) {
   return beginsGraph(content) || beginsClass(content) || beginsForward(content) || beginsTable(content);

@@ -86,8 +86,8 @@ void PrintedSchemas::apply(Graph& graph, std::vector<std::string>* notes) {
     Printed* printed = of(graph.node(id));
     if (printed == nullptr) continue;
     if (!std::exchange(printed->told, true) && notes != nullptr)
-      notes->push_back(fmt::format("{} is known by its schema in the text{}", printed->schema.name,
-                                   written(printed->schema)));
+      notes->push_back(
+          fmt::format("{} is known by its schema in the text{}", printed->schema.name, written(printed->schema)));
     const int returned = returnedArgument(printed->schema);
     if (returned < 0 || graph.node(id).meta().value.known()) continue;
     const auto source = passed(graph.node(id), printed->schema, std::size_t(returned));

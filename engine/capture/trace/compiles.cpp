@@ -51,7 +51,7 @@ struct MetricsText {
   void take(std::string_view key, std::string_view value) {
     struct Place {
       std::string_view key;
-      std::string_view MetricsText::*field;
+      std::string_view MetricsText::* field;
     };
     static constexpr std::array places{
         Place{"fail_type", &MetricsText::failType},       Place{"fail_reason", &MetricsText::failReason},

@@ -43,7 +43,7 @@ class OpenFile {
 
   /// -1 if it cannot be told.
   std::int64_t size() const {
-    struct stat status {};
+    struct stat status{};
     return m_file >= 0 && ::fstat(m_file, &status) == 0 ? std::int64_t(status.st_size) : -1;
   }
   std::string read(std::int64_t offset, std::int64_t bytes) const {

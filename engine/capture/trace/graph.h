@@ -26,7 +26,7 @@ struct SymbolHints {
 };
 
 struct LogSource {
-  std::filesystem::path path;                  ///< of the log
+  std::filesystem::path path;                ///< of the log
   std::shared_ptr<const LogBytes> unpacked;  ///< of a compressed log; null: the file is mapped when asked
 };
 

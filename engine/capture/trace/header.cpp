@@ -10,7 +10,7 @@ namespace {
 
 struct NumberKey {
   std::string_view name;
-  std::optional<std::int64_t> CompileNumbers::*field;
+  std::optional<std::int64_t> CompileNumbers::* field;
 };
 
 constexpr std::array numberKeys{

@@ -235,9 +235,8 @@ Formula arange(const Formula& end, DType dtype, Device device) {
           {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}, {"pin_memory", false}}};
 }
 Formula scalarTensor(const Formula& value, DType dtype, Device device) {
-  return {"aten.scalar_tensor.default"_op,
-          {value},
-          {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}}};
+  return {
+      "aten.scalar_tensor.default"_op, {value}, {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}}};
 }
 
 }  // namespace kerf::inline ops

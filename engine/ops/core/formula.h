@@ -17,13 +17,13 @@ namespace kerf::inline ops {
 class Formula {
  public:
   Formula() = default;
-  Formula(Value value) : m_value(std::move(value)) {}                    // NOLINT: a value is a formula
-  Formula(const Tensor& tensor) : m_value(tensor) {}                     // NOLINT
-  Formula(SymInt number) : m_value(number) {}                            // NOLINT
-  Formula(double number) : m_value(number) {}                            // NOLINT
+  Formula(Value value) : m_value(std::move(value)) {}  // NOLINT: a value is a formula
+  Formula(const Tensor& tensor) : m_value(tensor) {}   // NOLINT
+  Formula(SymInt number) : m_value(number) {}          // NOLINT
+  Formula(double number) : m_value(number) {}          // NOLINT
   template <std::integral T>
-  Formula(T number) : m_value(Value(std::int64_t(number))) {}            // NOLINT: Python's int
-  Formula(bool flag) : m_value(flag) {}                                  // NOLINT
+  Formula(T number) : m_value(Value(std::int64_t(number))) {}  // NOLINT: Python's int
+  Formula(bool flag) : m_value(flag) {}                        // NOLINT
   Formula(OpId op, std::vector<Formula> args, KeywordValues kwargs = {});
 
   /// Of a value, or of a call that has run.

@@ -33,8 +33,7 @@ void addTo(CompositeSteps& s, Value& total, const Value& part) {
 
 /// A tangent with zeros for what has none.
 Value filledIn(CompositeSteps& s, const Value& tangent, const Value& argument) {
-  if (argument.isTensor())
-    return tangent.isTensor() ? tangent : Value(s("aten.zeros_like.default"_op, {argument}));
+  if (argument.isTensor()) return tangent.isTensor() ? tangent : Value(s("aten.zeros_like.default"_op, {argument}));
   if (!argument.isList()) return argument;
   ValueList items;
   for (std::size_t i = 0; i < argument.list().size(); ++i)

@@ -12,7 +12,7 @@ namespace kerf::inline ops {
 /// What the slope of an element-wise op is a formula of.
 struct SlopeCall {
   const CallRecord& call;
-  Formula flow;             ///< the result's gradient, or the argument's tangent (conjugated where complex)
+  Formula flow;              ///< the result's gradient, or the argument's tangent (conjugated where complex)
   std::size_t argument = 0;  ///< by which argument
 
   Formula x(std::size_t i = 0) const { return call.args.values[i]; }

@@ -43,17 +43,17 @@ struct WriteLowering {
 struct Lowering {
   int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of these, or none: no lowering
   int (*reduction)(const ReductionCall&) = nullptr;
-  int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
-  int (*scan)(const ReductionCall&) = nullptr;     ///< what the elements up to one, along `dim`, make
-  const WriteLowering* writes = nullptr;           ///< beside or instead of `element`, for the calls that it covers
+  int (*element)(const ElementCall&) = nullptr;     ///< reads its operands at places of its own
+  int (*scan)(const ReductionCall&) = nullptr;      ///< what the elements up to one, along `dim`, make
+  const WriteLowering* writes = nullptr;            ///< beside or instead of `element`, for the calls that it covers
   bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls the lowering is right for; null: all
   /// Right only if this takes every step, back to one whose second item is used, that made argument `place`'s values;
   /// `next`: the step before, null for the one whose result the call takes. Null: any values do.
   bool (*madeBy)(const BoundArguments& call, const BoundArguments& step, const BoundArguments* next) = nullptr;
   int place = -1;
   OperandTypes types = OperandTypes::Any;
-  int cost = 0;   ///< of a pointwise one, as ExprOpInfo::cost
-  int items = 1;  ///< of a reduction: 1, or the length of the tuple it returns
+  int cost = 0;                  ///< of a pointwise one, as ExprOpInfo::cost
+  int items = 1;                 ///< of a reduction: 1, or the length of the tuple it returns
   bool keepsDimensions = false;  ///< of a reduction whose schema has no `keepdim`
 
   explicit operator bool() const { return pointwise || reduction || element || scan || writes; }

@@ -26,11 +26,11 @@ struct PointwiseCall {
 struct ReductionCall {
   ExprBuilder& b;
   const BoundArguments& bound;
-  DType dtype;   ///< of the result
-  int item;      ///< which result of a tuple is wanted
-  int element;   ///< in its stored type
-  SymInt count;  ///< of the elements that are reduced into one
-  bool reduces;  ///< false: every reduced dimension has size 1
+  DType dtype;        ///< of the result
+  int item;           ///< which result of a tuple is wanted
+  int element;        ///< in its stored type
+  SymInt count;       ///< of the elements that are reduced into one
+  bool reduces;       ///< false: every reduced dimension has size 1
   Affine index = {};  ///< where the element is along the one dimension of a scan or of a reduction
   /// `count` as a float64.
   int elements() const { return b.size(count, DType::Float64); }

@@ -77,8 +77,7 @@ class Walk {
   }
 
   void visitKnown(const Node& node, const OpInfo& op) {
-    const bool copies =
-        mayReturnArgument(op) || std::ranges::find(mayCopy, bareName(node.target())) != mayCopy.end();
+    const bool copies = mayReturnArgument(op) || std::ranges::find(mayCopy, bareName(node.target())) != mayCopy.end();
     for (std::size_t i = 0; i < op.schema.arguments.size(); ++i) {
       const Argument* argument = boundArgument(node, op, i);
       if (argument == nullptr) continue;

@@ -35,9 +35,7 @@ constexpr OpFacts slopeOf(const char* op) {
   return {.op = op, .gradient = elementGradient<slope>, .jvp = elementJvp<slope>};
 }
 /// Of an op through which no gradient flows.
-constexpr OpFacts notDifferentiable(const char* op) {
-  return {.op = op, .gradient = nothingFlows, .jvp = noTangent};
-}
+constexpr OpFacts notDifferentiable(const char* op) { return {.op = op, .gradient = nothingFlows, .jvp = noTangent}; }
 /// Of an op that PyTorch does not differentiate although it could be: asking for it is UnsupportedOp.
 constexpr OpFacts withoutDerivative(const char* op) {
   return {.op = op, .gradient = noDerivative, .jvp = noDerivativeTangent};

@@ -8,11 +8,11 @@
 namespace kerf::inline ops {
 namespace {
 
-constinit const OpRegistration* last = nullptr;
+constinit const OpRegistration* newestRegistration = nullptr;
 
 /// One kind of table of all files that have it.
 template <class Table>
-std::vector<Table> tablesOf(Table OpTables::*kind) {
+std::vector<Table> tablesOf(Table OpTables::* kind) {
   std::vector<Table> found;
   for (const OpRegistration* registration : opRegistrations())
     if (const Table table = registration->tables().*kind; !table.empty()) found.push_back(table);
@@ -28,11 +28,11 @@ std::string_view folderOfFile(std::string_view file) {
 }  // namespace
 
 OpRegistration::OpRegistration(const OpTables& tables, std::source_location place)
-    : m_tables(tables), m_place(place), m_next(std::exchange(last, this)) {}
+    : m_tables(tables), m_place(place), m_next(std::exchange(newestRegistration, this)) {}
 
 std::vector<const OpRegistration*> opRegistrations() {
   std::vector<const OpRegistration*> found;
-  for (const OpRegistration* at = last; at != nullptr; at = at->next()) found.push_back(at);
+  for (const OpRegistration* at = newestRegistration; at != nullptr; at = at->next()) found.push_back(at);
   std::ranges::sort(found, {}, [](const OpRegistration* one) { return std::pair(one->file(), one->line()); });
   return found;
 }

@@ -82,10 +82,10 @@ class OpTracer : public OpCaller {
 
   GraphModule& m_module;
   Decomposes m_decomposes;
-  mutable std::vector<Traced> m_values;                            ///< by Tensor::traced
+  mutable std::vector<Traced> m_values;                             ///< by Tensor::traced
   mutable std::map<std::pair<std::uint32_t, int>, NodeId> m_items;  ///< getitems that were made
-  mutable std::unordered_map<std::int64_t, NodeId> m_numbers;      ///< nodes that give symbolic numbers
-  mutable std::unordered_map<std::int64_t, SizeSource> m_sources;  ///< sizes that no node gives yet
+  mutable std::unordered_map<std::int64_t, NodeId> m_numbers;       ///< nodes that give symbolic numbers
+  mutable std::unordered_map<std::int64_t, SizeSource> m_sources;   ///< sizes that no node gives yet
 };
 
 /// The graph of one call: placeholders for its tensors (named as in the schema), the nodes of its program, its result

@@ -12,9 +12,9 @@ Result<Value> copyInShape(const BoundArguments& args) {
   if (buffer.dim() != 1) return mismatch(args, "all_gather_output must have one dimension, got {}", buffer.dim());
   const SymInt count = args.symInteger(3), rank = args.symInteger(4);
   const SymInt stride = buffer.symStride(0);
-  return tensorList({metaTensor(buffer.dtype(), SymSizes{count}, SymSizes{stride},
-                                buffer.symOffset() + count * rank * stride),
-                     buffer});
+  return tensorList(
+      {metaTensor(buffer.dtype(), SymSizes{count}, SymSizes{stride}, buffer.symOffset() + count * rank * stride),
+       buffer});
 }
 
 Result<Value> nothing(const BoundArguments&) { return Value(); }

@@ -11,12 +11,12 @@ Result<Value> aloneKernel(const BoundArguments& args);
 
 /// Shape rules that rows of several schemas share; they find their arguments by name. PyTorch's meta functions are in
 /// torch/distributed/_functional_collectives.py.
-Result<Value> sameAsInput(const BoundArguments& args);      ///< all_reduce, broadcast: as empty_like(input)
-Result<Value> sameAsInputs(const BoundArguments& args);     ///< of each tensor in the list
-Result<Value> gatheredShape(const BoundArguments& args);    ///< dimension 0 times group_size, contiguous
+Result<Value> sameAsInput(const BoundArguments& args);    ///< all_reduce, broadcast: as empty_like(input)
+Result<Value> sameAsInputs(const BoundArguments& args);   ///< of each tensor in the list
+Result<Value> gatheredShape(const BoundArguments& args);  ///< dimension 0 times group_size, contiguous
 Result<Value> gatheredShapes(const BoundArguments& args);
-Result<Value> scatteredShape(const BoundArguments& args);   ///< dimension 0 divided by group_size, contiguous
+Result<Value> scatteredShape(const BoundArguments& args);  ///< dimension 0 divided by group_size, contiguous
 Result<Value> scatteredShapes(const BoundArguments& args);
-Result<Value> exchangedShape(const BoundArguments& args);   ///< dimension 0 is the sum of output_split_sizes
+Result<Value> exchangedShape(const BoundArguments& args);  ///< dimension 0 is the sum of output_split_sizes
 
 }  // namespace kerf::inline ops

@@ -26,8 +26,7 @@ void realTransform(Backward& b) {
     SymSizes sizes = b.call.result().symSizes();
     sizes[dim] = b.sizes()[dim];
     if (guardOrTrue(sizes[dim] > half))
-      grad = {"aten.slice_scatter.default"_op,
-              {newZeros(grad, sizes), grad, std::int64_t(dim), std::int64_t{0}, half}};
+      grad = {"aten.slice_scatter.default"_op, {newZeros(grad, sizes), grad, std::int64_t(dim), std::int64_t{0}, half}};
   }
   const Formula back("aten._fft_c2c.default"_op, {grad, b[1], b[2], false});
   b.give(0, {"aten.real.default"_op, {back}});

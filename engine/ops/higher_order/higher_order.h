@@ -37,11 +37,11 @@ struct HigherOrderRow {
 };
 using HigherOrderRows = std::span<const HigherOrderRow>;
 
-HigherOrderRows loopRows();        ///< cond, while_loop, scan, associative_scan, map
-HigherOrderRows wrapperRows();     ///< invoke_subgraph, wrap_*, checkpoint, with_effects, out_dtype, …
-HigherOrderRows functionalRows();  ///< auto_functionalized and _v2
+HigherOrderRows loopRows();         ///< cond, while_loop, scan, associative_scan, map
+HigherOrderRows wrapperRows();      ///< invoke_subgraph, wrap_*, checkpoint, with_effects, out_dtype, …
+HigherOrderRows functionalRows();   ///< auto_functionalized and _v2
 HigherOrderRows randomStateRows();  ///< run_and_save_rng_state, run_with_rng_state
-HigherOrderRows flexRows();        ///< flex_attention and its backward
+HigherOrderRows flexRows();         ///< flex_attention and its backward
 
 /// The row of "torch.ops.higher_order.cond" or "cond"; null if there is none.
 const HigherOrderRow* findHigherOrder(std::string_view target);

@@ -30,8 +30,8 @@ Result<Value> runAndSave(const HigherOrderCall& call) {
   const Tensor* made = firstTensor(result);
   const bool ofCuda = made != nullptr && made->device().type == "cuda";
   if (call.shapesOnly)
-    return Value(ValueList{metaTensor(DType::UInt8, SymSizes{ofCuda ? cudaStateBytes : cpuStateBytes}),
-                           std::move(result)});
+    return Value(
+        ValueList{metaTensor(DType::UInt8, SymSizes{ofCuda ? cudaStateBytes : cpuStateBytes}), std::move(result)});
   KERF_TRY(Tensor state, stateTensor(before, ofCuda));
   return Value(ValueList{std::move(state), std::move(result)});
 }

@@ -87,8 +87,7 @@ Result<Value> indexFill(const BoundArguments& args, const OpRunner& run) {
   shape[std::size_t(dim)] = args.tensor(2).symNumel();
   const bool isTensor = args.values[3].isTensor();
   const Formula value = isTensor ? to(p[3], self.dtype()) : scalarTensor(p[3], self.dtype(), self.device());
-  const Formula filled =
-      p({"aten.index_copy.default"_op, {target, dim, p[2], expand(value, shape)}});
+  const Formula filled = p({"aten.index_copy.default"_op, {target, dim, p[2], expand(value, shape)}});
   return p.done(self.dim() == 0 ? clone(squeeze(filled, 0)) : filled);
 }
 

@@ -23,9 +23,7 @@ void put(Backward& b) {
 }
 
 /// take(self, index) and put(self, index, source, accumulate), of self as one row
-void taken(Backward& b) {
-  b.give(0, {"aten.put.default"_op, {zerosLike(b[0]), b[1], b.grad(), true}});
-}
+void taken(Backward& b) { b.give(0, {"aten.put.default"_op, {zerosLike(b[0]), b[1], b.grad(), true}}); }
 void putFlat(Backward& b) {
   if (b.wants(0)) {
     const Formula kept("aten.put.default"_op, {b.grad(), b[1], zerosLike(b[2]), false});

@@ -110,8 +110,7 @@ Formula positions(const Geometry& view, SymInt extent, const Formula& like) {
 Formula placed(const Formula& grad, const Geometry& view, SymInt extent) {
   const Formula memory = newZeros(grad, SymSizes{extent});
   if (view.mayOverlap())
-    return {"aten.index_add.default"_op,
-            {memory, 0, positions(view, extent, grad), reshape(grad, SymSizes{-1})}};
+    return {"aten.index_add.default"_op, {memory, 0, positions(view, extent, grad), reshape(grad, SymSizes{-1})}};
   const Formula written("aten.copy.default"_op, {view.of(memory), grad});
   return {"aten.as_strided_scatter.default"_op,
           {memory, written, intList(view.sizes), intList(view.strides), view.offset}};
@@ -121,8 +120,8 @@ Formula placed(const Formula& grad, const Geometry& view, SymInt extent) {
 Formula shared(Backward& b, const Formula& memory, const Geometry& input, SymInt extent) {
   if (!input.mayOverlap()) return memory;
   const Formula ones = b(onesLike(b[0]));
-  const Formula count("aten.index_add.default"_op, {newZeros(ones, SymSizes{extent}), 0,
-                                                    positions(input, extent, ones), reshape(ones, SymSizes{-1})});
+  const Formula count("aten.index_add.default"_op, {newZeros(ones, SymSizes{extent}), 0, positions(input, extent, ones),
+                                                    reshape(ones, SymSizes{-1})});
   return memory / count;
 }
 

@@ -16,9 +16,7 @@ std::size_t wrapped(std::int64_t dim, std::size_t rank) {
   return std::size_t(dim < 0 ? dim + std::int64_t(rank) : dim);
 }
 
-bool isIndex(const Tensor& tensor) {
-  return isIndexType(tensor.dtype());
-}
+bool isIndex(const Tensor& tensor) { return isIndexType(tensor.dtype()); }
 
 // --- one index for whole rows
 

@@ -48,8 +48,7 @@ int pieceOfCat(Call c) {
     const int within = both(c, notBefore(c, c.map[dim], begins[k]), ends);
     IndexMap place = c.map;
     place[dim] = place[dim] + Affine::number(SymInt(0) - begins[k]);
-    const int stored =
-        within < 0 ? c.operands.at(0, k, affinePlaces(place)) : c.operands.atWhere(0, k, place, within);
+    const int stored = within < 0 ? c.operands.at(0, k, affinePlaces(place)) : c.operands.atWhere(0, k, place, within);
     const int element = c.b.convert(stored, c.dtype);
     result = isLast ? element : c.b.select(ends, element, result);
   }
@@ -229,8 +228,7 @@ bool coversDiagonal(const BoundArguments& bound) {
 int diagonalScatter(Call c) {
   const std::int64_t offset = c.bound.integer(2);
   const std::size_t row = wrapped(c.bound.integer(3), c.map.size()), column = wrapped(c.bound.integer(4), c.map.size());
-  const int isOnIt =
-      c.b.binary(Eq, c.b.index(c.map[column]), c.b.index(c.map[row] + Affine::number(offset)));
+  const int isOnIt = c.b.binary(Eq, c.b.index(c.map[column]), c.b.index(c.map[row] + Affine::number(offset)));
   const int kept = c.b.convert(c.operands.at(0, 0, affinePlaces(c.map)), c.dtype);
   const std::int64_t length = c.bound.tensor(1).sizes().back();
   if (length == 0) return kept;

@@ -86,8 +86,8 @@ DType wideType(DType dtype) {
 
 int valueAt(Call c, const IndexMap& at, DType wide) {
   if (c.bound.tensorIf(3)) return c.b.convert(c.operands.at(3, 0, affinePlaces(at)), wide);
-  const int number = c.bound.values[3].as<double>() ? c.b.constant(c.bound.number(3), DType::Float64)
-                                                    : c.number(c.bound.integer(3));
+  const int number =
+      c.bound.values[3].as<double>() ? c.b.constant(c.bound.number(3), DType::Float64) : c.number(c.bound.integer(3));
   return c.b.convert(c.b.convert(number, c.dtype), wide);
 }
 

@@ -104,8 +104,8 @@ Write writeElement(const WriteCall& c) {
   std::vector<Place> places = affinePlaces(c.map);
   places[dim] = {{}, c.operands.index(2, 0, c.map, {c.bound.tensor(0).symSizes()[dim], std::int64_t(dim)})};
   const bool isOne = c.bound.tensorIf(3) == nullptr;
-  const int value = isOne ? numberArgument(c, 3)
-                          : c.b.convert(c.operands.at(3, 0, affinePlaces(c.map)), computeType(c.dtype));
+  const int value =
+      isOne ? numberArgument(c, 3) : c.b.convert(c.operands.at(3, 0, affinePlaces(c.map)), computeType(c.dtype));
   return combining(c.b, std::move(places), *writingOf(c.bound), value);
 }
 

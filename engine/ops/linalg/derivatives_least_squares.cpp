@@ -21,8 +21,7 @@ std::vector<Formula> pseudoInverseForward(Forward& f) {
   const Conjugates c(f.call);
   const Formula a = f[0], p = f.result(), turned = c.adjoint(p), change = c.adjoint(f.tangent(0));
   const Formula outside = matmul(p, turned, change), within = matmul(change, turned, p);
-  return {outside - matmul(outside, matmul(a, p)) + within - matmul(p, matmul(a, within)) -
-          matmul(p, f.tangent(0), p)};
+  return {outside - matmul(outside, matmul(a, p)) + within - matmul(p, matmul(a, within)) - matmul(p, f.tangent(0), p)};
 }
 
 // linalg_lstsq(A, B, rcond, *, driver) → (X, residuals, rank, singular values), for A of full rank
@@ -37,9 +36,11 @@ struct LeastSquares {
 };
 LeastSquares leastSquares(Formulas& p, const CallRecord& call) {
   const Tensor& a = call.args.tensor(0);
-  LeastSquares terms{.c = Conjugates(call), .vector = call.result().dim() < a.dim(),
+  LeastSquares terms{.c = Conjugates(call),
+                     .vector = call.result().dim() < a.dim(),
                      .tall = guardOrFalse(rowCount(a) > columnCount(a)),
-                     .wide = guardOrFalse(rowCount(a) < columnCount(a)), .a = p[0]};
+                     .wide = guardOrFalse(rowCount(a) < columnCount(a)),
+                     .a = p[0]};
   terms.x = terms.matrix(call.results[0]);
   terms.right = terms.matrix(p[1]);
   terms.inverse = p({"aten.linalg_pinv.atol_rtol_float"_op, {p[0]}});

@@ -22,8 +22,15 @@ struct LuTerms {
 
 LuTerms luTerms(const CallRecord& call, const Formula& order, const Formula& l, const Formula& u) {
   const SymInt rows = rowCount(call.args.tensor(0)), columns = columnCount(call.args.tensor(0));
-  return {.c = Conjugates(call), .rows = rows, .columns = columns, .square = symMin(rows, columns),
-          .tall = guardOrFalse(rows > columns), .wide = guardOrFalse(rows < columns), .order = order, .l = l, .u = u};
+  return {.c = Conjugates(call),
+          .rows = rows,
+          .columns = columns,
+          .square = symMin(rows, columns),
+          .tall = guardOrFalse(rows > columns),
+          .wide = guardOrFalse(rows < columns),
+          .order = order,
+          .l = l,
+          .u = u};
 }
 /// linalg_lu(A, *, pivot) → (P, L, U).
 LuTerms luTerms(const CallRecord& call) {
@@ -33,8 +40,7 @@ LuTerms luTerms(const CallRecord& call) {
 /// linalg_lu_factor_ex(A, *, pivot, check_errors) → (LU, pivots, info).
 LuTerms factorTerms(Formulas& p, const CallRecord& call) {
   const bool pivot = call.args.boolean(1);
-  const auto parts =
-      p.several<3>({"aten.lu_unpack.default"_op, {call.results[0], call.results[1], true, pivot}});
+  const auto parts = p.several<3>({"aten.lu_unpack.default"_op, {call.results[0], call.results[1], true, pivot}});
   return luTerms(call, pivot ? parts[0] : Formula(), parts[1], parts[2]);
 }
 

@@ -22,10 +22,10 @@ Formula turned(const Formula& a) { return {"aten.transpose.int"_op, {a, 1, 2}}; 
 void giveMm(Backward& b, std::size_t first, std::size_t second, const Formula& alpha) {
   const Conjugates c(b.call);
   const Formula grad = b.grad(), x = b[first], y = b[second];
-  b.give(first, scaledBy(isColumnMajor(b.args.tensor(first)) ? t(mm(c.conj(y), t(grad))) : mm(grad, c.conj(t(y))),
-                         alpha));
-  b.give(second, scaledBy(isColumnMajor(b.args.tensor(second)) ? t(mm(t(grad), c.conj(x))) : mm(c.conj(t(x)), grad),
-                          alpha));
+  b.give(first,
+         scaledBy(isColumnMajor(b.args.tensor(first)) ? t(mm(c.conj(y), t(grad))) : mm(grad, c.conj(t(y))), alpha));
+  b.give(second,
+         scaledBy(isColumnMajor(b.args.tensor(second)) ? t(mm(t(grad), c.conj(x))) : mm(c.conj(t(x)), grad), alpha));
 }
 void giveBmm(Backward& b, std::size_t first, std::size_t second, const Formula& grad, const Formula& alpha) {
   const Conjugates c(b.call);

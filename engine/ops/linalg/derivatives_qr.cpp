@@ -35,9 +35,10 @@ void qr(Backward& b) {
   if (!isWide(b.call)) return b.give(0, qrFlow(c, q, r, b.grad(0), b.grad(1)));
   const SymInt rows = rowCount(b.args.tensor(0));
   const Formula square = firstColumns(r, rows);
-  if (!b.has(1)) return b.give(0, Formula("aten.constant_pad_nd.default"_op,
-                                          {qrFlow(c, q, square, b.grad(0), {}),
-                                           Formula(intList(SymSizes{0, columnCount(b.args.tensor(0)) - rows}))}));
+  if (!b.has(1))
+    return b.give(0, Formula("aten.constant_pad_nd.default"_op,
+                             {qrFlow(c, q, square, b.grad(0), {}),
+                              Formula(intList(SymSizes{0, columnCount(b.args.tensor(0)) - rows}))}));
   const Formula gradOther = otherColumns(b.grad(1), rows);
   const Formula gradQ = sumOf({b.grad(0), matmul(otherColumns(b[0], rows), c.adjoint(gradOther))});
   b.give(0, cat({b(qrFlow(c, q, square, gradQ, firstColumns(b.grad(1), rows))), b(matmul(q, gradOther))}, -1));

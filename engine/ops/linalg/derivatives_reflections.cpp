@@ -62,8 +62,8 @@ ReflectedFlows flowsBack(Formulas& p, const CallRecord& call, const Reflections&
   Formula before = p(flow);
   for (std::size_t i = 0; i < r.size(); ++i) {
     const Formula v = r.vectors[i], x = behind[r.size() - 1 - i];
-    const Formula through = p(matmul(before, matmul(r.c.adjoint(x), v)));       // of Hᵢ, on v
-    const Formula across = p(matmul(x, matmul(r.c.adjoint(before), v)));        // of its adjoint
+    const Formula through = p(matmul(before, matmul(r.c.adjoint(x), v)));  // of Hᵢ, on v
+    const Formula across = p(matmul(x, matmul(r.c.adjoint(before), v)));   // of its adjoint
     scales.push_back(p(squeeze(-matmul(r.c.adjoint(v), through), -2)));
     columns.push_back(p(-(r.c.conj(r.scales[i]) * through + r.scales[i] * across)));
     before = p(r.appliedAdjoint(i, before));

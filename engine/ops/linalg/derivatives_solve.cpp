@@ -13,9 +13,7 @@ void inverse(Backward& b) {
   const Formula turned = Conjugates(b.call).adjoint(b.result());
   b.give(0, -matmul(turned, b.grad(), turned));
 }
-std::vector<Formula> inverseForward(Forward& f) {
-  return {-matmul(f.result(), f.tangent(0), f.result()), Formula()};
-}
+std::vector<Formula> inverseForward(Forward& f) { return {-matmul(f.result(), f.tangent(0), f.result()), Formula()}; }
 
 // _linalg_solve_ex(A, B, *, left, check_errors) → (result, LU, pivots, info)
 

@@ -9,9 +9,7 @@ using namespace linalg;
 
 Formula withoutDiagonal(const Formula& a) { return a - diagonalMatrix(diagonal(a)); }
 /// values[j] - values[i], with ones on the diagonal.
-Formula gaps(const Formula& values) {
-  return asRow(values) - asColumn(values) + diagonalMatrix(onesLike(values));
-}
+Formula gaps(const Formula& values) { return asRow(values) - asColumn(values) + diagonalMatrix(onesLike(values)); }
 
 // _linalg_eigh(A, UPLO, compute_v) → (L, V) of a Hermitian A: dL = diag(Vᴴ dA V), dV = V · (Vᴴ dA V / gaps)
 

@@ -9,9 +9,7 @@ namespace {
 using namespace linalg;
 
 Formula withoutDiagonal(const Formula& a) { return a - diagonalMatrix(diagonal(a)); }
-Formula imaginary(const Formula& a) {
-  return {"aten.complex.default"_op, {zerosLike(a), a}};
-}
+Formula imaginary(const Formula& a) { return {"aten.complex.default"_op, {zerosLike(a), a}}; }
 
 /// The reduced factors of a call of _linalg_svd(A, full_matrices, compute_uv, *, driver) → (U, S, Vh).
 struct SvdTerms {
@@ -28,8 +26,13 @@ struct SvdTerms {
 };
 SvdTerms svdTerms(Formulas& p, const CallRecord& call) {
   const SymInt rows = rowCount(call.args.tensor(0)), columns = columnCount(call.args.tensor(0));
-  SvdTerms t{.c = Conjugates(call), .count = symMin(rows, columns), .tall = guardOrFalse(rows > columns),
-             .wide = guardOrFalse(rows < columns), .u = {}, .s = call.results[1], .vh = {}};
+  SvdTerms t{.c = Conjugates(call),
+             .count = symMin(rows, columns),
+             .tall = guardOrFalse(rows > columns),
+             .wide = guardOrFalse(rows < columns),
+             .u = {},
+             .s = call.results[1],
+             .vh = {}};
   if (!p.args.boolean(2)) {
     const auto parts = p.several<3>({"aten._linalg_svd.default"_op, {p[0], false, true}});
     t.u = parts[0];
@@ -60,10 +63,9 @@ void svd(Backward& b) {
   const Formula turnedU = t.c.adjoint(t.u), v = t.c.adjoint(t.vh);
   const Formula alongU = gradU.isNone() ? gradU : matmul(turnedU, gradU);
   const Formula alongV = gradVh.isNone() ? gradVh : matmul(t.vh, t.c.adjoint(gradVh));
-  const Formula inner =
-      sumOf({alongU.isNone() ? alongU : t.skew(alongU) / t.gaps() * asRow(t.s),
-             alongV.isNone() ? alongV : asColumn(t.s) * (t.skew(alongV) / t.gaps()),
-             b.has(1) ? diagonalMatrix(b.grad(1)) : Formula(), phaseFlow(t, alongU, alongV)});
+  const Formula inner = sumOf({alongU.isNone() ? alongU : t.skew(alongU) / t.gaps() * asRow(t.s),
+                               alongV.isNone() ? alongV : asColumn(t.s) * (t.skew(alongV) / t.gaps()),
+                               b.has(1) ? diagonalMatrix(b.grad(1)) : Formula(), phaseFlow(t, alongU, alongV)});
   Formula left = matmul(t.u, inner);
   if (t.tall && !gradU.isNone()) {
     const Formula scaled = gradU / asRow(t.s);

@@ -42,8 +42,8 @@ void oldTriangular(Backward& b) {
   if (b.has(0)) {
     const Formula byB = oldSolution(b, b.grad(), c.conj(b[1]), !transpose);
     b.give(0, byB);
-    const Formula product = transpose ? matmul(c.conj(b.result()), transposed(byB))
-                                      : matmul(byB, c.adjoint(b.result()));
+    const Formula product =
+        transpose ? matmul(c.conj(b.result()), transposed(byB)) : matmul(byB, c.adjoint(b.result()));
     byA = sumOf({readPart(-product, isUpper, unit), byA});
   }
   b.give(1, byA);

@@ -52,8 +52,8 @@ Result<Value> oldLuSolveProgram(Args args, Run run) {
   return run.value("aten.linalg_lu_solve.default"_op, {args.values[1], args.values[2], args.values[0]});
 }
 Result<Value> luFactorProgram(Args args, Run run) {
-  return checkedResults(args, run, "aten.linalg_lu_factor_ex.default"_op, {args.values[0]}, 2,
-                        "torch.linalg.lu_factor", {0, 1}, {{"pivot", args.values[1]}});
+  return checkedResults(args, run, "aten.linalg_lu_factor_ex.default"_op, {args.values[0]}, 2, "torch.linalg.lu_factor",
+                        {0, 1}, {{"pivot", args.values[1]}});
 }
 Result<Value> luWithInfoProgram(Args args, Run run) {
   return run.value("aten.linalg_lu_factor_ex.default"_op, {args.values[0]}, {{"pivot", args.values[1]}});

@@ -203,8 +203,8 @@ constexpr OpRow linalgSpectralRows[] = {
      none, eighShape, eighKernel},
     compositeRow(eighProgram,
                  "aten::linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)"),
-    {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
-     none, eighShape, eighKernel, nullptr, nullptr, eigvalshProgram},
+    {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", none, eighShape, eighKernel, nullptr, nullptr,
+     eigvalshProgram},
     {"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", none, eigShape, eigKernel},
     {"aten::linalg_eigvals(Tensor self) -> Tensor", none, eigShape, eigKernel, nullptr, nullptr, eigvalsProgram},
     {"aten::_linalg_eigvals(Tensor self) -> Tensor", none, eigShape, eigKernel},
@@ -214,8 +214,8 @@ constexpr OpRow linalgSpectralRows[] = {
     compositeRow(svdProgram,
                  "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
                  "Tensor Vh)"),
-    {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
-     none, svdShape, svdKernel, nullptr, nullptr, svdvalsProgram},
+    {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", none, svdShape, svdKernel, nullptr, nullptr,
+     svdvalsProgram},
     {"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", none, svdShape,
      svdKernel, nullptr, nullptr, oldSvdProgram},
 };

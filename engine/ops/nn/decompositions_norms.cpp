@@ -14,9 +14,8 @@ Sizes dimsFrom(std::int64_t first, std::int64_t rank) {
 
 /// Variance and mean over dims, kept as dimensions of 1.
 std::array<Formula, 2> varianceAndMean(Formulas& p, const Formula& x, const Sizes& dims) {
-  return p.several<2>({"aten.var_mean.correction"_op,
-                       {x, intList(dims)},
-                       {{"correction", std::int64_t{0}}, {"keepdim", true}}});
+  return p.several<2>(
+      {"aten.var_mean.correction"_op, {x, intList(dims)}, {{"correction", std::int64_t{0}}, {"keepdim", true}}});
 }
 
 struct Normalized {

@@ -85,8 +85,8 @@ Result<Value> reflectionPadBackward(const BoundArguments& args, const OpRunner& 
   }
   std::vector<std::array<Area, 3>> areas;
   for (std::size_t i = 0; i < margins.count(); ++i)
-    areas.push_back(areasOf(p, indices[first + i], self.symSize(std::int64_t(first + i)) - 1, margins.before[i],
-                            margins.after[i]));
+    areas.push_back(
+        areasOf(p, indices[first + i], self.symSize(std::int64_t(first + i)) - 1, margins.before[i], margins.after[i]));
   std::size_t combinations = 1;
   for (std::size_t i = 0; i < margins.count(); ++i) combinations *= 3;
   const auto part = [&](std::size_t combination, bool always) -> std::optional<Formula> {

@@ -110,8 +110,8 @@ Result<Value> col2im(const BoundArguments& args, const OpRunner& run) {
   };
   Formulas p(args, run);
   const Formula columns = batched ? p[0] : p(unsqueeze(p[0], 0));
-  const Formula apart = p(permute(
-      reshape(columns, {batch, channels, kernel[0], kernel[1], blocks(0), blocks(1)}), {0, 1, 2, 4, 3, 5}));
+  const Formula apart =
+      p(permute(reshape(columns, {batch, channels, kernel[0], kernel[1], blocks(0), blocks(1)}), {0, 1, 2, 4, 3, 5}));
   Formula down = blockIndices(p, size[0], kernel[0], dilation[0], padding[0], stride[0], self.device());
   down = p(unsqueeze(unsqueeze(down, -1), -1));
   const Formula across = blockIndices(p, size[1], kernel[1], dilation[1], padding[1], stride[1], self.device());
@@ -151,9 +151,8 @@ Result<Value> lowMemoryMaxPoolWithIndices(const BoundArguments& args, const OpRu
   const Value steps = intList(stride), padding = intList(repeatedTo(args.sizes(3), dims, 0)),
               dilation = intList(repeatedTo(args.sizes(4), dims, 1));
   Formulas p(args, run);
-  const auto [values, offsets] =
-      p.several<2>({"prims._low_memory_max_pool_with_offsets.default"_op,
-                    {p[0], intList(kernel), steps, padding, dilation, p[5]}});
+  const auto [values, offsets] = p.several<2>(
+      {"prims._low_memory_max_pool_with_offsets.default"_op, {p[0], intList(kernel), steps, padding, dilation, p[5]}});
   const SymSizes input(self.symSizes().end() - std::ptrdiff_t(dims), self.symSizes().end());
   const Formula indices({"prims._low_memory_max_pool_offsets_to_indices.default"_op,
                          {offsets, intList(kernel), intList(input), steps, padding, dilation}});
@@ -180,8 +179,8 @@ Result<Value> adaptiveAvgPool(const BoundArguments& args, const OpRunner& run) {
   const Sizes out = repeatedTo(args.sizes(1), dims, 1);
   Formulas p(args, run);
   if (!std::ranges::all_of(out, [](std::int64_t size) { return size == 1; }))
-    return p.done({dims == 2 ? "aten._adaptive_avg_pool2d.default"_op : "aten._adaptive_avg_pool3d.default"_op,
-                   {p[0], p[1]}});
+    return p.done(
+        {dims == 2 ? "aten._adaptive_avg_pool2d.default"_op : "aten._adaptive_avg_pool3d.default"_op, {p[0], p[1]}});
   Sizes last;
   for (std::size_t d = 0; d < dims; ++d) last.insert(last.begin(), -1 - std::int64_t(d));
   if (dims == 2) std::ranges::reverse(last);

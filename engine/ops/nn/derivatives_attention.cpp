@@ -57,12 +57,11 @@ Formula weights(Forward& f, const AttentionTerms& a) {
 /// Of the output; what else the kernels return is for their backward ops.
 std::vector<Formula> attentionTangent(Forward& f, const AttentionTerms& a, const Formula& maskTangent) {
   const Formula odds = weights(f, a);
-  const Formula moved =
-      sumOf({f.has(0) ? product(f.tangent(0), turned(a.key)) * a.scale : Formula(),
-             f.has(1) ? product(a.query, turned(f.tangent(1))) * a.scale : Formula(), maskTangent});
+  const Formula moved = sumOf({f.has(0) ? product(f.tangent(0), turned(a.key)) * a.scale : Formula(),
+                               f.has(1) ? product(a.query, turned(f.tangent(1))) * a.scale : Formula(), maskTangent});
   const Formula bent = moved.isNone() ? moved : odds * (moved - sum(odds * moved, {-1}, true));
-  const Formula total = sumOf({bent.isNone() ? bent : product(bent, a.value),
-                               f.has(2) ? product(odds, f.tangent(2)) : Formula()});
+  const Formula total =
+      sumOf({bent.isNone() ? bent : product(bent, a.value), f.has(2) ? product(odds, f.tangent(2)) : Formula()});
   return {typed(f, total, f.call.result().dtype())};
 }
 

@@ -100,7 +100,8 @@ void batchNormBackward(Backward& b) {
 std::vector<Formula> batchNormBackwardForward(Forward& f) {
   const bool train = trains(f);
   const NormFlows flows = termsOf(f, 1, f[5], f[6])
-                              .secondTangents(f[0], {.grad = f.tangent(0), .input = f.tangent(1),
+                              .secondTangents(f[0], {.grad = f.tangent(0),
+                                                     .input = f.tangent(1),
                                                      .weight = f.tangent(2),
                                                      .mean = train ? f.tangent(5) : Formula(),
                                                      .inverse = train ? f.tangent(6) : Formula()});

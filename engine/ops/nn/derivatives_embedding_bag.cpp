@@ -10,9 +10,9 @@ namespace {
 
 void embeddingBag(Backward& b) {
   if (!b.has(0)) return;
-  b.give(0, {"aten._embedding_bag_backward.default"_op,
-             {b.grad(), b[1], b[2], b.result(1), b.result(2), b.result(3), b.sizes()[0], b[3], b[4], b[5], b[6],
-              b[8]}});
+  b.give(0,
+         {"aten._embedding_bag_backward.default"_op,
+          {b.grad(), b[1], b[2], b.result(1), b.result(2), b.result(3), b.sizes()[0], b[3], b[4], b[5], b[6], b[8]}});
   b.give(6, {"aten._embedding_bag_per_sample_weights_backward.default"_op,
              {b.grad(), b[0], b[1], b[2], b.result(1), b[4], b[8]}});
 }

@@ -29,8 +29,8 @@ std::vector<Formula> binaryEntropyForward(Forward& f) {
   const Formula bySelf("aten.binary_cross_entropy_backward.default"_op, {ones, f[0], f[1], f[2], f[3]});
   const Formula byTarget =
       shared(f, multiplied(clamp(log1p(-f[0]), -100.0) - clamp(log(f[0]), -100.0), f[2]), f.args.tensor(0));
-  return {reduced(f, sumOf({f.has(0) ? bySelf * f.tangent(0) : Formula(),
-                            f.has(1) ? byTarget * f.tangent(1) : Formula()}))};
+  return {reduced(
+      f, sumOf({f.has(0) ? bySelf * f.tangent(0) : Formula(), f.has(1) ? byTarget * f.tangent(1) : Formula()}))};
 }
 
 // binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction): also as programs in PyTorch

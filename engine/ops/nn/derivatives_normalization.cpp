@@ -30,8 +30,7 @@ struct BackwardPlaces {
 };
 
 void giveSecond(Backward& b, const NormTerms& terms, const BackwardPlaces& at) {
-  const NormSecondFlows flows =
-      terms.secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)});
+  const NormSecondFlows flows = terms.secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)});
   const auto fit = [&](std::size_t i, const Formula& flow) {
     if (!flow.isNone() && b.wants(i)) b.give(i, reshape(flow, b.sizes(i)));
   };
@@ -42,8 +41,10 @@ void giveSecond(Backward& b, const NormTerms& terms, const BackwardPlaces& at) {
   fit(at.inverse, flows.inverse);
 }
 std::vector<Formula> secondTangents(Forward& f, const NormTerms& terms, const BackwardPlaces& at) {
-  const NormFlows flows = terms.secondTangents(f[0], {.grad = f.tangent(0), .input = f.tangent(1),
-                                                      .weight = f.tangent(at.weight), .mean = f.tangent(at.mean),
+  const NormFlows flows = terms.secondTangents(f[0], {.grad = f.tangent(0),
+                                                      .input = f.tangent(1),
+                                                      .weight = f.tangent(at.weight),
+                                                      .mean = f.tangent(at.mean),
                                                       .inverse = f.tangent(at.inverse)});
   return fitted(f, {flows.input, flows.weight, flows.bias});
 }
@@ -57,9 +58,9 @@ NormTerms layerTerms(const Formulas& p, const CallRecord& call) {
 void layerNorm(Backward& b) {
   Formula gradient;
   if (b.has(0)) {
-    const std::vector<Formula> all = b.several({"aten.native_layer_norm_backward.default"_op,
-                                                {b.grad(), b[0], b[1], b.result(1), b.result(2), b[2], b[3],
-                                                 outputMask(b, {0, 2, 3})}});
+    const std::vector<Formula> all =
+        b.several({"aten.native_layer_norm_backward.default"_op,
+                   {b.grad(), b[0], b[1], b.result(1), b.result(2), b[2], b[3], outputMask(b, {0, 2, 3})}});
     if (all.size() == 3) {
       gradient = all[0];
       b.give(2, all[1]);
@@ -94,9 +95,9 @@ NormTerms groupTerms(const Formulas& p, const CallRecord& call) {
 void groupNorm(Backward& b) {
   Formula gradient;
   if (b.has(0)) {
-    const std::vector<Formula> all = b.several({"aten.native_group_norm_backward.default"_op,
-                                                {b.grad(), b[0], b.result(1), b.result(2), b[1], b[3], b[4], b[5],
-                                                 b[6], outputMask(b, {0, 1, 2})}});
+    const std::vector<Formula> all =
+        b.several({"aten.native_group_norm_backward.default"_op,
+                   {b.grad(), b[0], b.result(1), b.result(2), b[1], b[3], b[4], b[5], b[6], outputMask(b, {0, 1, 2})}});
     if (all.size() == 3) {
       gradient = all[0];
       b.give(1, all[1]);

@@ -65,9 +65,7 @@ void maximum1(Backward& b) {
   b.give(0, squeeze(wide, -2));
 }
 /// fractional_max_pool(self, kernel_size, output_size, random_samples).
-void fractionalMaximum(Backward& b) {
-  b.give(0, {backwardOf(*b.args.op), {b.grad(), b[0], b[1], b[2], b.result(1)}});
-}
+void fractionalMaximum(Backward& b) { b.give(0, {backwardOf(*b.args.op), {b.grad(), b[0], b[1], b[2], b.result(1)}}); }
 /// X_backward(grad_output, self, …, indices).
 template <int spatial>
 void maximumBackward(Backward& b) {
@@ -107,9 +105,8 @@ constexpr OpFacts backwardLayer(const char* op) {
 }
 template <int spatial>
 constexpr OpFacts backwardAverage(const char* op) {
-  return {.op = op,
-          .gradient = ruleGradient<adaptiveAverageBackward<spatial>>,
-          .jvp = ruleJvp<linearLayerBackwardForward>};
+  return {
+      .op = op, .gradient = ruleGradient<adaptiveAverageBackward<spatial>>, .jvp = ruleJvp<linearLayerBackwardForward>};
 }
 template <int spatial>
 constexpr OpFacts backwardMaximum(const char* op) {

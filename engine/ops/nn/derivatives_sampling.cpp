@@ -9,9 +9,7 @@ namespace {
 void upsampled(Backward& b) {
   b.give(0, {backwardOf(*b.args.op), withArguments(b, {b.grad(), b[1], Formula(intList(b.sizes()))}, 2)});
 }
-void upsampledBackward(Backward& b) {
-  b.give(0, {forwardOf(*b.args.op), withArguments(b, {b.grad(), b[1]}, 3)});
-}
+void upsampledBackward(Backward& b) { b.give(0, {forwardOf(*b.args.op), withArguments(b, {b.grad(), b[1]}, 3)}); }
 
 // grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -32,19 +30,16 @@ Formula tangentByGrid(Forward& f) {
   repeated.append(grid.begin() + 1, grid.end());
   places.append(grid.begin() + 1, grid.end());
   ones.append(grid.begin() + 1, grid.end() - 1);
-  const auto forChannels = [&](const Formula& a) {
-    return reshape(expand(unsqueeze(a, 1), repeated), places);
-  };
+  const auto forChannels = [&](const Formula& a) { return reshape(expand(unsqueeze(a, 1), repeated), places); };
   const Formula flow("aten.new_ones.default"_op, {f[0], Formula(intList(ones))});
-  const std::vector<Formula> slopes =
-      f.several({samplerBackward(f), {flow, reshape(f[0], planes), forChannels(f[1]), f[2], f[3], f[4],
-                                      Formula(Value(ValueList{false, true}))}});
+  const std::vector<Formula> slopes = f.several(
+      {samplerBackward(f),
+       {flow, reshape(f[0], planes), forChannels(f[1]), f[2], f[3], f[4], Formula(Value(ValueList{false, true}))}});
   if (slopes.size() != 2) return {};
   return reshape(sum(slopes[1] * forChannels(f.tangent(1)), {-1}), f.call.result().symSizes());
 }
 std::vector<Formula> gridSamplerForward(Forward& f) {
-  const Formula byInput =
-      f.has(0) ? Formula(f.args.op->id, {f.tangent(0), f[1], f[2], f[3], f[4]}) : Formula();
+  const Formula byInput = f.has(0) ? Formula(f.args.op->id, {f.tangent(0), f[1], f[2], f[3], f[4]}) : Formula();
   return {sumOf({byInput, f.has(1) ? tangentByGrid(f) : Formula()})};
 }
 

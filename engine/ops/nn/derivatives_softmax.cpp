@@ -23,8 +23,8 @@ std::vector<Formula> softmaxForward(Forward& f) {
 }
 
 void logSoftmax(Backward& b) {
-  b.give(0, {"aten._log_softmax_backward_data.default"_op,
-             {b.grad(), b.result(), b[1], Value(b.args.tensor(0).dtype())}});
+  b.give(0,
+         {"aten._log_softmax_backward_data.default"_op, {b.grad(), b.result(), b[1], Value(b.args.tensor(0).dtype())}});
 }
 /// t - Σ softmax · t
 std::vector<Formula> logSoftmaxForward(Forward& f) {
@@ -45,9 +45,9 @@ void softmaxBackward(Backward& b) {
   b.give(1, softmaxBackwardByOutput(b, flow));
 }
 std::vector<Formula> softmaxBackwardForward(Forward& f) {
-  const Formula byOutput = f.has(1) ? f.tangent(1) * (f[0] - summed(f, f[0] * f[1], 2)) -
-                                          f[1] * summed(f, f[0] * f.tangent(1), 2)
-                                    : Formula();
+  const Formula byOutput =
+      f.has(1) ? f.tangent(1) * (f[0] - summed(f, f[0] * f[1], 2)) - f[1] * summed(f, f[0] * f.tangent(1), 2)
+               : Formula();
   return {typed(f, sumOf({f.has(0) ? softmaxBackwardByGrad(f, f.tangent(0)) : Formula(), byOutput}),
                 f.call.result().dtype())};
 }

@@ -199,14 +199,12 @@ Result<Value> renormKernel(const BoundArguments& args) {
   return args.values[0];
 }
 
-#define KERF_BAG(name, shape)                                                                                         \
-  {                                                                                                                   \
-    "aten::" name                                                                                                     \
-    "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "                \
-    "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, " \
-    "Tensor, Tensor, Tensor)",                                                                                        \
-        OpTrait::None, shape, bagKernel                                                                               \
-  }
+#define KERF_BAG(name, shape)                                                                                        \
+  {"aten::" name                                                                                                     \
+   "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool "                \
+   "sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, " \
+   "Tensor, Tensor, Tensor)",                                                                                        \
+   OpTrait::None, shape, bagKernel}
 
 constexpr OpRow embeddingBagRows[] = {
     KERF_BAG("_embedding_bag", bagShape<false>),

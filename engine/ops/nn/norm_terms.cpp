@@ -37,8 +37,10 @@ NormLayout groupLayout(SymInt n, SymInt channels, SymInt area, SymInt groups) {
 }
 
 NormTerms::NormTerms(NormLayout layout, const NormTensors& tensors)
-    : m_layout(std::move(layout)), m_inverse(asStatistic(tensors.inverse)),
-      m_unit((asInput(tensors.input) - asStatistic(tensors.mean)) * m_inverse), m_weight(asParameter(tensors.weight)) {}
+    : m_layout(std::move(layout)),
+      m_inverse(asStatistic(tensors.inverse)),
+      m_unit((asInput(tensors.input) - asStatistic(tensors.mean)) * m_inverse),
+      m_weight(asParameter(tensors.weight)) {}
 
 std::vector<Formula> NormTerms::tangents(const NormFlows& of) const {
   const Formula input = asInput(of.input), weight = asParameter(of.weight), bias = asParameter(of.bias);
@@ -56,9 +58,8 @@ Formula NormTerms::throughStatistics(const Formula& toMean, const Formula& toInv
   SymInt count = 1;
   for (const std::int64_t d : m_layout.over) count *= m_layout.input[std::size_t(d)];
   const Formula byMean = toMean.isNone() ? Formula() : expand(over(asStatistic(toMean), count), m_layout.input);
-  const Formula byInverse = toInverse.isNone()
-                                ? Formula()
-                                : -(m_unit * over(asStatistic(toInverse) * m_inverse * m_inverse, count));
+  const Formula byInverse =
+      toInverse.isNone() ? Formula() : -(m_unit * over(asStatistic(toInverse) * m_inverse * m_inverse, count));
   return sumOf({byMean, byInverse});
 }
 
@@ -93,11 +94,9 @@ NormFlows NormTerms::secondTangents(const Formula& grad, const NormSecondFlows& 
                                dInverse.isNone() ? none : m_unit * (dInverse / m_inverse)});
   const Formula du = sumOf({dg.isNone() ? none : multiplied(dg, m_weight), dw.isNone() ? none : g * dw});
   NormFlows result;
-  result.input = sumOf({du.isNone() ? none : unitTangent(du),
-                        m_layout.fixed || dInverse.isNone() ? none : dInverse * projected(u),
-                        m_layout.fixed || dUnit.isNone()
-                            ? none
-                            : -(m_inverse * (dUnit * mean(m_unit * u) + m_unit * mean(dUnit * u)))});
+  result.input = sumOf(
+      {du.isNone() ? none : unitTangent(du), m_layout.fixed || dInverse.isNone() ? none : dInverse * projected(u),
+       m_layout.fixed || dUnit.isNone() ? none : -(m_inverse * (dUnit * mean(m_unit * u) + m_unit * mean(dUnit * u)))});
   result.weight = sharedSum(sumOf({dg.isNone() ? none : dg * m_unit, dUnit.isNone() ? none : g * dUnit}));
   result.bias = sharedSum(dg);
   return result;

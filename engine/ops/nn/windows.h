@@ -26,7 +26,7 @@ struct PoolWindows {
 bool isStatic(const BoundArguments& bound);
 /// Lists from argument `first` on: kernel, stride, padding and, where they are given, dilation.
 std::optional<PoolWindows> windowsOf(const BoundArguments& bound, const Tensor& image, std::size_t spatial,
-                                 std::size_t first, bool hasDilation, std::size_t ceilMode);
+                                     std::size_t first, bool hasDilation, std::size_t ceilMode);
 
 /// An element of the image, and the condition (-1: always) under which the window's cell lies in it.
 struct WindowCell {

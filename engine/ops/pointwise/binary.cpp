@@ -45,7 +45,7 @@ KERF_ELEMENT2(NextAfter, std::nextafter(x, y));
 KERF_ELEMENT2(BitAnd, x& y);
 KERF_ELEMENT2(BitOr, x | y);
 KERF_ELEMENT2(BitXor, x ^ y);
-KERF_ELEMENT2(ShiftLeft, y<0 || y> 63 ? 0 : T(std::uint64_t(x) << y));
+KERF_ELEMENT2(ShiftLeft, y < 0 || y > 63 ? 0 : T(std::uint64_t(x) << y));
 KERF_ELEMENT2(ShiftRight, x >> (y < 0 || y > 63 ? 63 : y));
 KERF_ELEMENT2(ShiftRightUnsigned, y > 63 ? 0 : x >> y);
 KERF_ELEMENT2(Gcd, std::gcd(x, y));

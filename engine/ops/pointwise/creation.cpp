@@ -258,7 +258,11 @@ struct EvenPoints {
       : start(wide(convertElement<T>(from))), end(wide(convertElement<T>(to))), step(0), steps(count) {
     if (count > 1) step = wide(rounded(wide(rounded(end - start)) / wide(rounded(double(count - 1)))));
   }
-  static double wide(T value) requires(!std::is_same_v<T, Step>) { return convertElement<double>(value); }
+  static double wide(T value)
+    requires(!std::is_same_v<T, Step>)
+  {
+    return convertElement<double>(value);
+  }
   static double wide(Step value) { return convertElement<double>(value); }
 
   double operator[](std::int64_t i) const {

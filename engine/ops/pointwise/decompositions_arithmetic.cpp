@@ -111,8 +111,8 @@ Result<Value> logaddexpOrLogaddexp2(const BoundArguments& args, const OpRunner& 
   Formulas p(args, run);
   const Formula first = p(p[0] >= p[1]);
   const Formula high = p(where(first, p[0], p[1])), low = p(where(first, p[1], p[0]));
-  const Formula unbounded = p(ofTwo ? Formula("aten.isinf.default"_op, {p[0]})
-                                    : logicalNot({"aten.isfinite.default"_op, {p[0]}}));
+  const Formula unbounded =
+      p(ofTwo ? Formula("aten.isinf.default"_op, {p[0]}) : logicalNot({"aten.isfinite.default"_op, {p[0]}}));
   const Formula equal = p(logicalAnd(unbounded, equals(p[0], p[1])));
   if (ofTwo)
     return p.done(where(equal, p[0], high + log1p({"aten.exp2.default"_op, {low - high}}) * (1 / std::log(2.0))));

@@ -104,10 +104,9 @@ Result<Value> emptyLike(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const Options made = Options::like(args);
   KERF_TRY(const SymSizes strides, likeStrides(self, made.format));
-  return p.done(
-      {"aten.empty_permuted.default"_op,
-       {intList(self.symSizes()), intList(dimensionOrder(strides))},
-       {{"dtype", made.dtype}, {"layout", Layout::Strided}, {"device", made.device}, {"pin_memory", false}}});
+  return p.done({"aten.empty_permuted.default"_op,
+                 {intList(self.symSizes()), intList(dimensionOrder(strides))},
+                 {{"dtype", made.dtype}, {"layout", Layout::Strided}, {"device", made.device}, {"pin_memory", false}}});
 }
 /// full(size, value) without a dtype: that of the number.
 Result<Value> typedFull(const BoundArguments& args, const OpRunner& run) {

@@ -88,8 +88,8 @@ Result<Value> linspace(const BoundArguments& args, const OpRunner& run) {
   const DType wide = isIntegral(dtype) ? DType::Int64 : opMathType(dtype);
   const Formula count = p(arange(0, steps, 1, DType::Int64, device));
   const bool numbers = start.isNumber() && end.isNumber();
-  const Formula step = numbers ? Formula((args.number(1) - args.number(0)) / double(steps - 1))
-                               : p((end - start) / (steps - 1));
+  const Formula step =
+      numbers ? Formula((args.number(1) - args.number(0)) / double(steps - 1)) : p((end - start) / (steps - 1));
   const Formula near = p(count < double(steps) / 2);
   const Formula rising = p(to(count, wide) * step + start);
   const Formula falling = p(end - to(SymInt(steps - 1) - count, wide) * step);

@@ -48,8 +48,7 @@ Formula powExponent(const SlopeCall& c, const Formula& logarithm, const Formula&
 }
 Formula powTensor(const SlopeCall& c) {
   const Formula base = c.x(0), exponent = c.x(1);
-  if (c.argument == 0)
-    return where(equals(exponent, 0.0), 0, c.flow * c.conj(exponent * pow(base, exponent - 1)));
+  if (c.argument == 0) return where(equals(exponent, 0.0), 0, c.flow * c.conj(exponent * pow(base, exponent - 1)));
   const bool complex = isComplex(exponent.dtype());
   const Formula real = complex ? Formula("aten.real.default"_op, {exponent}) : exponent;
   return powExponent(c, log(base), equals(base, 0) & (real >= 0));
@@ -60,9 +59,7 @@ Formula powOfNumber(const SlopeCall& c) {
   return c.flow * c.conj(times(c.y(), std::log(base)));
 }
 
-Formula where(const SlopeCall& c) {
-  return c.argument == 1 ? where(c.x(0), c.flow, 0) : where(c.x(0), 0, c.flow);
-}
+Formula where(const SlopeCall& c) { return c.argument == 1 ? where(c.x(0), c.flow, 0) : where(c.x(0), 0, c.flow); }
 
 /// The operand that wins takes the gradient, equal operands share it.
 Formula won(const SlopeCall& c, bool firstLoses) {
@@ -80,12 +77,8 @@ Formula wonOverNan(const SlopeCall& c, const Formula& firstWins) {
 Formula fmax(const SlopeCall& c) { return wonOverNan(c, c.x(0) >= c.x(1)); }
 Formula fmin(const SlopeCall& c) { return wonOverNan(c, c.x(0) <= c.x(1)); }
 
-Formula clampMin(const SlopeCall& c) {
-  return where(c.argument == 0 ? c.x(0) >= c.x(1) : c.x(0) < c.x(1), c.flow, 0);
-}
-Formula clampMax(const SlopeCall& c) {
-  return where(c.argument == 0 ? c.x(0) <= c.x(1) : c.x(0) > c.x(1), c.flow, 0);
-}
+Formula clampMin(const SlopeCall& c) { return where(c.argument == 0 ? c.x(0) >= c.x(1) : c.x(0) < c.x(1), c.flow, 0); }
+Formula clampMax(const SlopeCall& c) { return where(c.argument == 0 ? c.x(0) <= c.x(1) : c.x(0) > c.x(1), c.flow, 0); }
 Formula both(const Formula& a, const Formula& b) { return {"aten.logical_and.default"_op, {a, b}}; }
 /// clamp(self, min, max), either bound may be none; with min above max it gives max.
 Formula clamp(const SlopeCall& c) {

@@ -63,9 +63,7 @@ Formula atan2(const SlopeCall& c) {
   return c.flow * (c.argument == 0 ? x : -y) * length;
 }
 Formula hypot(const SlopeCall& c) { return c.flow * (c.x(c.argument) / c.y()); }
-Formula logaddexp(const SlopeCall& c) {
-  return c.flow / c.conj(plus(exp(c.x(1 - c.argument) - c.x(c.argument)), 1));
-}
+Formula logaddexp(const SlopeCall& c) { return c.flow / c.conj(plus(exp(c.x(1 - c.argument) - c.x(c.argument)), 1)); }
 Formula logaddexp2(const SlopeCall& c) {
   return c.flow / plus(Formula("aten.exp2.default"_op, {c.x(1 - c.argument) - c.x(c.argument)}), 1);
 }

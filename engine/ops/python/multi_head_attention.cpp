@@ -19,8 +19,8 @@ using Projections = std::array<Tensor, 3>;
 /// Query, key and value that are one tensor: one product with the packed weights, taken apart.
 Result<Projections> projectedTogether(const PythonCall& call, const Tensor& input) {
   const SymInt width = input.symSize(2);
-  KERF_TRY(const Value packed, call.aten("linear.default", {Value(input), call.get(5, "in_proj_weight"),
-                                                            call.get(6, "in_proj_bias")}));
+  KERF_TRY(const Value packed,
+           call.aten("linear.default", {Value(input), call.get(5, "in_proj_weight"), call.get(6, "in_proj_bias")}));
   const SymSizes apart{input.symSize(0), input.symSize(1), 3, width};
   KERF_TRY(const Value split, call.aten("view.default", {packed, intList(apart)}));
   KERF_TRY(const Value led, call.aten("unsqueeze.default", {split, Value(std::int64_t{0})}));
@@ -92,8 +92,8 @@ Result<Value> multiHeadAttention(const PythonCall& call) {
   KERF_TRY(const Value turned, call.aten("permute.default", {attended, intList({2, 0, 1, 3})}));
   KERF_TRY(const Value dense, call.aten("contiguous.default", {turned}));
   KERF_TRY(const Value flat, call.aten("view.default", {dense, intList({batch * length, width})}));
-  KERF_TRY(const Tensor out, call.atenTensor("linear.default", {flat, call.get(11, "out_proj_weight"),
-                                                                call.get(12, "out_proj_bias")}));
+  KERF_TRY(const Tensor out,
+           call.atenTensor("linear.default", {flat, call.get(11, "out_proj_weight"), call.get(12, "out_proj_bias")}));
   KERF_TRY(Value result, call.aten("view.default", {Value(out), intList({length, batch, out.symSize(1)})}));
   return Value(ValueList{std::move(result), Value()});
 }

@@ -174,8 +174,8 @@ Result<ModuleParameters> layerNormParameters(const ModuleCall& call) {
 }
 Result<Value> layerNorm(const ModuleCall& call) {
   KERF_TRY(const ModuleParameters own, call.own(layerNormParameters));
-  return call.function("layer_norm", {call.list(0, "normalized_shape", 1, 1), own.weight, own.bias,
-                                      Value(call.number(1, "eps", 1e-5))});
+  return call.function(
+      "layer_norm", {call.list(0, "normalized_shape", 1, 1), own.weight, own.bias, Value(call.number(1, "eps", 1e-5))});
 }
 
 Result<ModuleParameters> embeddingParameters(const ModuleCall& call) {
@@ -281,8 +281,8 @@ std::vector<std::pair<std::string, Tensor>> nnModuleParameters(std::string_view 
   const ModuleRepr known(repr);
   std::vector<std::pair<std::string, Tensor>> named;
   if (known.row == nullptr || known.row->parameters == nullptr) return named;
-  const auto made = known.row->parameters(
-      {*known.expression, known.name(), hashText(path).low, {}, referenceOps(), {}});
+  const auto made =
+      known.row->parameters({*known.expression, known.name(), hashText(path).low, {}, referenceOps(), {}});
   if (!made) return named;  // calling it says why
   if (made->weight.isTensor()) named.emplace_back("weight", made->weight.tensor());
   if (made->bias.isTensor()) named.emplace_back("bias", made->bias.tensor());

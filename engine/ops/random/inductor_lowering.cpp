@@ -29,9 +29,8 @@ int constant(Call c, double value) { return c.b.constant(value, DType::Float32);
 /// In [0, 1): 31 bits scaled. Triton folds negative words by inverting them, the C++ code drops their sign.
 int unit(Call c, int word, bool triton) {
   const auto number = [&](std::int64_t value) { return c.b.integer(value, DType::Int32); };
-  const int bits =
-      triton ? c.b.select(c.b.binary(Lt, word, number(0)), c.b.binary(Xor, word, number(-1)), word)
-             : c.b.binary(And, word, number(0x7FFFFFFF));
+  const int bits = triton ? c.b.select(c.b.binary(Lt, word, number(0)), c.b.binary(Xor, word, number(-1)), word)
+                          : c.b.binary(And, word, number(0x7FFFFFFF));
   return c.b.binary(Mul, c.b.convert(bits, DType::Float32), constant(c, 4.6566127342e-10f));
 }
 
@@ -40,8 +39,7 @@ int cpuNormal(Call c, int first, int second) {
   const auto wide = [&](int value) { return c.b.convert(value, DType::Float64); };
   const auto factor = [&](double value) { return c.b.constant(value, DType::Float64); };
   const auto complement = [&](int value) { return c.b.binary(Sub, constant(c, 1), unit(c, value, false)); };
-  const int length =
-      c.b.unary(Sqrt, c.b.binary(Mul, factor(-2), wide(c.b.unary(Log, complement(first)))));
+  const int length = c.b.unary(Sqrt, c.b.binary(Mul, factor(-2), wide(c.b.unary(Log, complement(first)))));
   const int angle = c.b.binary(Mul, factor(2 * std::numbers::pi), wide(complement(second)));
   return c.b.convert(c.b.binary(Mul, length, c.b.unary(Cos, angle)), DType::Float32);
 }

@@ -77,8 +77,7 @@ Result<Value> linalgVectorNorm(const BoundArguments& args, const OpRunner& run) 
   Formulas p(args, run);
   const Value dims = args.values[2].isNone() ? intList({}) : args.values[2];
   const auto over = [&](OpId op, const Formula& x) { return Formula(op, {x, dims, p[3]}); };
-  if (order == 0)
-    return p.done({"aten.sum.dim_IntList"_op, {differs(p[0], 0.0), dims, p[3]}, {{"dtype", dtype}}});
+  if (order == 0) return p.done({"aten.sum.dim_IntList"_op, {differs(p[0], 0.0), dims, p[3]}, {{"dtype", dtype}}});
   if (std::isinf(order))
     return p.done(to(over(order > 0 ? "aten.amax.default"_op : "aten.amin.default"_op, abs(p[0])), dtype));
   Formula x = p(to(p[0], complex ? self.dtype() : opMathType(dtype)));

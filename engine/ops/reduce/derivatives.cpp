@@ -49,8 +49,7 @@ void prod(Backward& b) {
   if (guardOrFalse(b.args.tensor(0).symNumel() == 0)) return b.give(0, zerosLike(b[0]));
   const bool complex = isComplex(b[0].dtype());
   const Formula others = productOfOthers(b);
-  b.give(0, reductionDims(b.args).restored(b.grad()) *
-                (complex ? Formula("aten._conj.default"_op, {others}) : others));
+  b.give(0, reductionDims(b.args).restored(b.grad()) * (complex ? Formula("aten._conj.default"_op, {others}) : others));
 }
 Tangents prodTangent(Forward& f) {
   if (guardOrFalse(f.args.tensor(0).symNumel() == 0)) return {zerosLike(f.result())};

@@ -12,8 +12,7 @@ Formula turned(const Formula& x) { return {"aten.transpose.int"_op, {x, -2, -1}}
 
 /// _cdist_forward(x1, x2, p, compute_mode)
 void distances(Backward& b) {
-  if (b.wants(0))
-    b.give(0, {"aten._cdist_backward.default"_op, {contiguous(b.grad()), b[0], b[1], b[2], b.result()}});
+  if (b.wants(0)) b.give(0, {"aten._cdist_backward.default"_op, {contiguous(b.grad()), b[0], b[1], b[2], b.result()}});
   if (b.wants(1))
     b.give(1, {"aten._cdist_backward.default"_op,
                {contiguous(turned(b.grad())), b[1], b[0], b[2], contiguous(turned(b.result()))}});

@@ -30,8 +30,8 @@ ReductionDims reductionDims(const BoundArguments& args) {
   if (correction >= 0) result.correction = args.numberIf(std::size_t(correction)).value_or(1);
   if (keep >= 0) result.kept = args.boolean(std::size_t(keep));
   if (dim >= 0 && !args.none(std::size_t(dim)))
-    result.dims = args.values[std::size_t(dim)].isList() ? args.sizes(std::size_t(dim))
-                                                         : Sizes{args.integer(std::size_t(dim))};
+    result.dims =
+        args.values[std::size_t(dim)].isList() ? args.sizes(std::size_t(dim)) : Sizes{args.integer(std::size_t(dim))};
   result.all = result.dims.empty() || self.dim() == 0;
   if (result.all) {
     result.dims.clear();

@@ -63,12 +63,11 @@ Result<void> runAddmmFusion(GraphModule& module, const PassContext& context) {
     if (aliases->touchesMutation(node) || aliases->touchesMutation(product)) continue;
     const std::vector<NodeId> factors = product.inputs();
     if (factors.empty()) continue;
-    KERF_CHECK(replacement.replace(
-        *at, {sum->term, factors.front(), factors.back()},
-        [&](CallWriter& call, std::span<const Value> inputs) {
-          return call(sum->fused, ValueList(inputs.begin(), inputs.end()));
-        },
-        {sum->product}));
+    KERF_CHECK(replacement.replace(*at, {sum->term, factors.front(), factors.back()},
+                                   [&](CallWriter& call, std::span<const Value> inputs) {
+                                     return call(sum->fused, ValueList(inputs.begin(), inputs.end()));
+                                   },
+                                   {sum->product}));
   }
   replacement.finish();
   return {};

@@ -15,14 +15,13 @@ namespace {
 
 struct Kind {
   OpId op;
-  BucketingHook BucketingHooks::*hook;
+  BucketingHook BucketingHooks::* hook;
 };
 
 std::span<const Kind> kinds() {
-  static const Kind rows[] = {
-      {"_c10d_functional.all_gather_into_tensor.default"_op, &BucketingHooks::allGather},
-      {"_c10d_functional.reduce_scatter_tensor.default"_op, &BucketingHooks::reduceScatter},
-      {"_c10d_functional.all_reduce.default"_op, &BucketingHooks::allReduce}};
+  static const Kind rows[] = {{"_c10d_functional.all_gather_into_tensor.default"_op, &BucketingHooks::allGather},
+                              {"_c10d_functional.reduce_scatter_tensor.default"_op, &BucketingHooks::reduceScatter},
+                              {"_c10d_functional.all_reduce.default"_op, &BucketingHooks::allReduce}};
   return rows;
 }
 

@@ -59,10 +59,10 @@ Result<void> runOnlineSoftmax(GraphModule& module, const PassContext& context) {
     const auto isTouched = [&](NodeId part) { return aliases->touchesMutation(module.graph.node(part)); };
     if (std::ranges::any_of(std::array{parts->maximum, parts->difference, parts->exponential, parts->sum}, isTouched))
       continue;
-    KERF_CHECK(replacement.replaceAll(
-        {parts->maximum, parts->sum}, {parts->source}, [&](CallWriter& call, std::span<const Value> inputs) {
-          return call("prims.prepare_softmax_online.default"_op, {inputs[0], parts->dim});
-        }));
+    KERF_CHECK(replacement.replaceAll({parts->maximum, parts->sum}, {parts->source},
+                                      [&](CallWriter& call, std::span<const Value> inputs) {
+                                        return call("prims.prepare_softmax_online.default"_op, {inputs[0], parts->dim});
+                                      }));
   }
   replacement.finish();
   return {};

@@ -77,10 +77,7 @@ Result<void> flatten(const Graph& graph, TorchReplacement& replacement, const Al
   }
   if (merged.empty()) return {};
   KERF_CHECK(replacement.replace(
-      {id},
-      [&](TorchWriter& call) {
-        return std::vector{call("torch.cat", {Argument::list(parts), outer->dim})};
-      },
+      {id}, [&](TorchWriter& call) { return std::vector{call("torch.cat", {Argument::list(parts), outer->dim})}; },
       merged));
   return {};
 }

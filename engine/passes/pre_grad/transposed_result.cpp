@@ -31,7 +31,8 @@ ReplacementOf transposedProduct(const ProductPattern& pattern) {
   return [&pattern](const PatternOccurrence&, const Graph&, const Graph& search) -> Result<Graph> {
     KERF_TRY(GraphModule replacement, traceFunction([&](Tracer& tracer) {
                std::vector<Proxy> given;
-               for (std::size_t i = 0; i < search.placeholders().size(); ++i) given.push_back(tracer.placeholder("input"));
+               for (std::size_t i = 0; i < search.placeholders().size(); ++i)
+                 given.push_back(tracer.placeholder("input"));
                given.erase(given.begin() + std::ptrdiff_t(pattern.inputs.size()), given.end());  // the dimensions
                tracer.output(pattern.transposed(tracer, given));
              }));
