@@ -38,7 +38,7 @@ Result<Value> tOfMatrix(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// A view where strides allow it, else of a copy.
-Result<Value> reshape(const BoundArguments& args, const OpRunner& run) {
+Result<Value> reshapeProgram(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   KERF_TRY(const SymSizes sizes, inferSize(args, args.symSizes(1), self.symNumel()));
@@ -160,7 +160,7 @@ bool leavesPartsOut(const BoundArguments& args) {
 constexpr OpFacts viewDecompositionsTable[] = {
     decomposes("aten::t", tOfMatrix),
     decomposes("aten::transpose.int", transpose),
-    decomposes("aten::reshape", reshape),
+    decomposes("aten::reshape", reshapeProgram),
     decomposes("aten::_unsafe_view", unsafeView),
     decomposes("aten::squeeze.", squeezeAll),  // the overload without a name
     decomposes("aten::squeeze.dim", squeezeDim),

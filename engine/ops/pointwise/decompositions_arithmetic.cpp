@@ -119,7 +119,7 @@ Result<Value> logaddexpOrLogaddexp2(const BoundArguments& args, const OpRunner& 
   return p.done(where(equal, p[0], high + log1p(exp(low - high))));
 }
 /// masked_fill(self, mask, value): dense, whatever self is.
-Result<Value> maskedFill(const BoundArguments& args, const OpRunner& run) {
+Result<Value> maskedFillProgram(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   Formula value = p[2];
@@ -223,7 +223,7 @@ constexpr OpFacts arithmeticDecompositionsTable[] = {
     decomposes("aten::lerp", inOpMath<lerp>),
     decomposes("aten::logaddexp", inOpMath<logaddexpOrLogaddexp2<false>>),
     decomposes("aten::logaddexp2", inOpMath<logaddexpOrLogaddexp2<true>>),
-    decomposes("aten::masked_fill", maskedFill),
+    decomposes("aten::masked_fill", maskedFillProgram),
     decomposes("aten::mvlgamma", inRealMath<mvlgamma>),
     decomposes("aten::nan_to_num", nanToNum),
     decomposes("aten::round.decimals", roundDecimals),

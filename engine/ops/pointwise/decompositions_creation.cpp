@@ -49,7 +49,7 @@ Result<Value> newZerosOrNewOnes(const BoundArguments& args, const OpRunner& run)
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), plainNumber(number, made.dtype), made.dtype, made.device));
 }
-Result<Value> newFull(const BoundArguments& args, const OpRunner& run) {
+Result<Value> newFullProgram(const BoundArguments& args, const OpRunner& run) {
   Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), p[2], made.dtype, made.device));
@@ -148,7 +148,7 @@ constexpr OpFacts creationDecompositionsTable[] = {
     decomposes("aten::ones", zerosOrOnes<1>),
     decomposes("aten::new_zeros", newZerosOrNewOnes<0>),
     decomposes("aten::new_ones", newZerosOrNewOnes<1>),
-    decomposes("aten::new_full", newFull),
+    decomposes("aten::new_full", newFullProgram),
     decomposes("aten::new_empty", newEmpty),
     decomposes("aten::zeros_like", zerosLikeOrOnesLike<0>),
     decomposes("aten::ones_like", zerosLikeOrOnesLike<1>),

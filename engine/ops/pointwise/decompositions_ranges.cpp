@@ -27,7 +27,7 @@ std::optional<DType> dtypeOf(const BoundArguments& args) {
 }
 
 /// arange(end) and arange(start, end) with a step of 1; what was given stays given.
-Result<Value> arange(const BoundArguments& args, const OpRunner& run) {
+Result<Value> arangeProgram(const BoundArguments& args, const OpRunner& run) {
   const bool fromZero = args.op->schema.arguments[1].name != "end";
   KeywordValues options;
   for (std::size_t i = fromZero ? 1 : 2; i < args.values.size(); ++i)
@@ -194,8 +194,8 @@ Result<Value> toCopy(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpFacts rangeDecompositionsTable[] = {
-    decomposes("aten::arange.", arange),
-    decomposes("aten::arange.start", arange),
+    decomposes("aten::arange.", arangeProgram),
+    decomposes("aten::arange.start", arangeProgram),
     decomposes("aten::arange.start_step", arangeStartStep),
     decomposes("aten::linspace", linspace),
     decomposes("aten::logspace", logspace),
