@@ -152,15 +152,16 @@ Proxy operator>=(const Proxy& a, const Operand& b);
 Proxy pow(const Proxy& a, const Operand& b);
 
 // One row per function: C++ name and overload. Arguments after the tensors are passed on as written.
-#define KERF_TRACED_UNARY(X)                                                                                          \
-  X(abs)                                                                                                              \
-  X(acos)                                                                                                             \
-  X(asin)                                                                                                             \
-  X(atan)                                                                                                             \
-  X(bitwise_not)                                                                                                      \
-  X(ceil) X(cos) X(cosh) X(detach) X(erf) X(erfc) X(exp) X(expm1) X(floor) X(gelu) X(hardsigmoid) X(hardswish)        \
-      X(isinf) X(isnan) X(log) X(log1p) X(log2) X(logical_not) X(mish) X(neg) X(reciprocal) X(relu) X(round) X(rsqrt) \
-          X(sigmoid) X(sign) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(t) X(tan) X(tanh) X(trunc)
+// clang-format off
+#define KERF_TRACED_UNARY(X)                                                                                     \
+  X(abs)                                                                                                         \
+  X(acos)                                                                                                        \
+  X(asin)                                                                                                        \
+  X(atan)                                                                                                        \
+  X(bitwise_not) X(ceil) X(cos) X(cosh) X(detach) X(erf) X(erfc) X(exp) X(expm1) X(floor) X(gelu) X(hardsigmoid) \
+      X(hardswish) X(isinf) X(isnan) X(log) X(log1p) X(log2) X(logical_not) X(mish) X(neg) X(reciprocal) X(relu) \
+          X(round) X(rsqrt) X(sigmoid) X(sign) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(t) X(tan)  \
+              X(tanh) X(trunc)
 #define KERF_TRACED_BINARY(X) \
   X(atan2) X(bmm) X(dot) X(logical_and) X(logical_or) X(maximum) X(minimum) X(mm) X(mv) X(matmul)
 #define KERF_TRACED_GENERAL(X)                                                                                         \
@@ -168,14 +169,14 @@ Proxy pow(const Proxy& a, const Operand& b);
   X(alias, default)                                                                                                    \
   X(amax, default)                                                                                                     \
   X(amin, default)                                                                                                     \
-  X(any, dim)                                                                                                          \
-  X(argmax, default) X(baddbmm, default) X(cat, default) X(clamp, default) X(clone, default) X(convolution, default)   \
-      X(cumsum, default) X(embedding, default) X(expand, default) X(full_like, default) X(gather, default)             \
-          X(index_select, default) X(layer_norm, default) X(leaky_relu, default) X(linear, default)                    \
+  X(any, dim) X(argmax, default) X(baddbmm, default) X(cat, default) X(clamp, default) X(clone, default)               \
+      X(convolution, default) X(cumsum, default) X(embedding, default) X(expand, default) X(full_like, default)        \
+          X(gather, default) X(index_select, default) X(layer_norm, default) X(leaky_relu, default) X(linear, default) \
               X(max_pool2d_with_indices, default) X(native_layer_norm, default) X(permute, default) X(repeat, default) \
                   X(reshape, default) X(scatter, src) X(select, int) X(slice, Tensor) X(split, Tensor) X(squeeze, dim) \
                       X(stack, default) X(transpose, int) X(tril, default) X(triu, default) X(unsqueeze, default)      \
                           X(var_mean, correction) X(view, default) X(where, self)
+// clang-format on
 
 #define KERF_DECLARE(name) Proxy name(const Proxy& x, std::source_location at = std::source_location::current());
 KERF_TRACED_UNARY(KERF_DECLARE)

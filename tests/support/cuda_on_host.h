@@ -89,24 +89,15 @@ inline std::string cudaOnHostCall(const CudaKernel& kernel, const LoopKernel& lo
 }
 
 inline std::string cudaOnHostEntry(int threads, const std::string& call, int cluster) {
-  return fmt::format(R"cpp(
-                       static void* const* kerfBuffers;
-                       static void *kerfCounters, *kerfParts;
-                       extern "C" __attribute__((visibility("default"))) const char* kerf_host(void* const* buffers,
-                                                                                               void* counters,
-                                                                                               void* parts, int blocks,
-                                                                                               bool backwards) {
-                         {
-                           kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
-                           return kerfLaunch({{(unsigned int)blocks, {}, {}, 0, backwards, [] {
-                                                 {
-                                                   {
-                                                   }
-                                                 }
-                                               }}});
-                         }
-                       }
-                     )cpp",
+  return fmt::format(R"source(
+static void* const* kerfBuffers;
+static void *kerfCounters, *kerfParts;
+extern "C" __attribute__((visibility("default")))
+const char* kerf_host(void* const* buffers, void* counters, void* parts, int blocks, bool backwards) {{
+  kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
+  return kerfLaunch({{(unsigned int)blocks, {}, {}, 0, backwards, [] {{ {} }}}});
+}}
+)source",
                      threads, cluster, call);
 }
 

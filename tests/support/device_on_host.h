@@ -34,11 +34,12 @@ class HostKernels {
   /// All kernels of this text, with an entry each.
   static std::string withEntries(const std::string& source) {
     std::string text = cudaOnHostPrelude() + std::string(tensorCoresOnHost) + withHalves(source);
-    text += R"cpp(
+    text += R"source(
       static void** kerfArguments;
       template <class... P>
       static void kerfCall(void (*kernel)(P...)) {
-        [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }(std::index_sequence_for<P...>{});
+        [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }
+        (std::index_sequence_for<P...>{});
       }
       template <class... P>
       static void kerfAddWords(void (*)(P...), std::vector<void*>& words, void** arguments) {
@@ -47,14 +48,14 @@ class HostKernels {
         };
         (add(*arguments++, sizeof(P)), ...);
       }
-#define KERF_ENTRY(kernel)                                                                    \
-        extern "C" __attribute__((visibility("default")))                                           \
-        const char* host_##kernel(KerfLaunch launch, void** arguments, std::vector<void*>* words) { \
-          if (words != nullptr) return kerfAddWords(kernel, *words, arguments), nullptr;            \
-          kerfArguments = arguments, launch.body = [] { kerfCall(kernel); };                        \
-          return kerfLaunch(launch);                                                                \
+      #define KERF_ENTRY(kernel) \
+        extern "C" __attribute__((visibility("default"))) const char* host_##kernel( \
+            KerfLaunch launch, void** arguments, std::vector<void*>* words) { \
+          if (words != nullptr) return kerfAddWords(kernel, *words, arguments), nullptr; \
+          kerfArguments = arguments, launch.body = [] { kerfCall(kernel); }; \
+          return kerfLaunch(launch); \
         }
-    )cpp";
+    )source";
     static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\()");
     for (auto it = std::sregex_iterator(source.begin(), source.end(), kernel); it != std::sregex_iterator(); ++it)
       text += fmt::format("KERF_ENTRY({})\n", (*it)[1].str());
