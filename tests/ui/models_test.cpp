@@ -137,9 +137,9 @@ TEST(NodeModel, ShowsEveryNodeOfAGraph) {
 
 TEST(DataTable, SortsNumbersAsNumbers) {
   auto* model = makeOutputModel().release();
-  model->setRows({{"out0", {}, true, 0, 0, 0, 9.5, 0, 0},
-                  {"out1", {}, true, 0, 0, 0, 120, 0, 0},
-                  {"out2", {}, true, 0, 0, 0, 10.25, 0, 0}});
+  model->setRows({{.name = "out0", .same = true, .ratioToLimit = 9.5},
+                  {.name = "out1", .same = true, .ratioToLimit = 120},
+                  {.name = "out2", .same = true, .ratioToLimit = 10.25}});
   DataTable table(model);
   table.sortByColumn(2, Qt::DescendingOrder);
   EXPECT_EQ(table.model()->index(0, 0).data().toString(), "out1");
