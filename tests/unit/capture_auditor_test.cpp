@@ -250,7 +250,8 @@ TEST(Auditor, AllowCallLetsOneTargetThroughAndSaysSo) {
   const auto file = exportRepro(*capture, 0, folder.path() / "out");
   ASSERT_TRUE(file) << file.error().text();
   const std::string text = testing::readFile(*file);
-  EXPECT_TRUE(text.starts_with("# WARNING (call allowed by the user): this calls torch.mylib.f, of which Kerf knows nothing."));
+  EXPECT_TRUE(
+      text.starts_with("# WARNING (call allowed by the user): this calls torch.mylib.f, of which Kerf knows nothing."));
   EXPECT_EQ(text.find("torch.other.g"), std::string::npos);
   EXPECT_FALSE(auditExport(text));
   EXPECT_TRUE(auditExport(text, *allowed));

@@ -161,7 +161,7 @@ TEST(AccuracyIdentity, WhatWritesIntoMemoryIsOnTheWay) {
 TEST(FailureMatch, SaysItsRule) {
   const FailureMatch same;
   EXPECT_EQ(same.rule("crash:SIGSEGV:run"), "the same fingerprint");
-  EXPECT_NE(same.rule("accuracy:magnitude").find("at most 5 powers of ten below the start"), std::string::npos);
+  EXPECT_NE(same.rule("accuracy:magnitude").find("at most 5 powers of ten below that of the start"), std::string::npos);
   EXPECT_EQ(FailureMatch::any().rule(""), "any failure");
   EXPECT_EQ(FailureMatch::pattern("a.b").value().rule(""), "fingerprint or detail matches /a.b/");
 }
