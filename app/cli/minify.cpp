@@ -1,4 +1,6 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
+#include <algorithm>
+
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
@@ -89,6 +91,12 @@ Result<int> runJudge(Context& context, const MinifyArguments& arguments) {
   return answer.verdict == Verdict::Passes ? 0 : 1;
 }
 
+/// "--max-tests" of "max_tests".
+std::string optionOfLimit(std::string limit) {
+  std::ranges::replace(limit, '_', '-');
+  return limit.empty() ? limit : "--" + limit;
+}
+
 Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
   if (arguments.judge) return runJudge(context, arguments);
   const bool events = arguments.progress == "json";
@@ -102,8 +110,9 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
     else if (!context.json)
       progress.show(progressText(*step));
   };
-  KERF_TRY(const auto minified, context.bench().perform(arguments.request, context.job(progress, show)));
+  KERF_TRY(auto minified, context.bench().perform(arguments.request, context.job(progress, show)));
   progress.finish();
+  minified.stoppedBy = optionOfLimit(minified.stoppedBy);
   if (events) {
     Json done{{"event", "done"}};
     done.update(jsonOf(minified));

@@ -87,8 +87,8 @@ std::unexpected<Error> damaged(Database& database, const std::string& hash, cons
   knownBlobs().forget(database, hash);
   const auto users = usersOfBlob(database, hash);
   return fail(ErrorCode::BadInput, Hint{Advice::VerifyStore},
-              "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store", hash,
-              what, users.empty() ? "Nothing needs it" : "It belongs to " + users);
+              "blob {} of the store is damaged: {}. {}; import that again or restore a copy of the store", hash, what,
+              users.empty() ? "Nothing needs it" : "It belongs to " + users);
 }
 
 /// Hands the blob's bytes on piece by piece and checks them behind that.

@@ -51,7 +51,7 @@ Result<Content> contentOf(Database& database, const std::string& hash) {
                                 [](const SqlRow& row) { return NamedBlob{row.text(0), row.text(1)}; })));
   if (contentHash(content.text, content.named) == hash) return content;
   return fail(ErrorCode::BadInput, Hint{Advice::VerifyStore},
-              "the text of a graph in the store (content {}) is damaged; import its capture again or bring back a copy "
+              "the text of a graph in the store (content {}) is damaged; import its capture again or restore a copy "
               "of the store",
               hash);
 }

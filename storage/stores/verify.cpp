@@ -137,8 +137,7 @@ Result<StoreCheck> verifyStore(Store& store, const StoreProgress& progress) {
 std::optional<StoreDamage> damageOfOpening(const Error& error) {
   const auto damage = damageIn(error);
   if (!damage) return std::nullopt;
-  return StoreDamage{
-      "page", {}, *damage + ": the list of tables cannot be read, so nothing else can; bring back a copy"};
+  return StoreDamage{"page", {}, *damage + ": the list of tables cannot be read, so nothing else can; restore a copy"};
 }
 
 }  // namespace kerf::inline storage::inline stores

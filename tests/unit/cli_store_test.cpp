@@ -91,7 +91,7 @@ TEST_F(StoreCommand, AStoreThatCannotBeOpenedForDamageIsToldSo) {
   write("kerf.db", bytes);
   const auto damaged = run({"show", "c1"});
   EXPECT_EQ(damaged.status, 2);
-  EXPECT_THAT(damaged.errors, HasSubstr("`kerf store verify` says what is lost"));
+  EXPECT_THAT(damaged.errors, HasSubstr("`kerf store verify` lists what is lost"));
   const auto verdict = runJson({"store", "verify"}, 1);
   EXPECT_EQ(verdict["whole"], false);
   EXPECT_EQ(verdict["store"], store());

@@ -138,7 +138,7 @@ std::unexpected<Error> damagedStorage(const std::filesystem::path& path, std::st
 Result<void> checkName(const CapturedGraph& graph, const StorageRef& storage, const std::string& sha1) {
   if (sha1 == storage.hash || !knowledge().namedBySha1(graph, storage.hash)) return {};
   return damagedStorage(graph.storageDirectory / storage.hash,
-                        "its bytes do not have the SHA-1 that is its name; bring back a copy of the file, or move it "
+                        "its bytes do not have the SHA-1 that is its name; restore a copy of the file, or move it "
                         "away to run with made-up data");
 }
 
@@ -158,7 +158,7 @@ Result<void> checkCrc32(const FilePart& part, std::uint32_t expected) {
     return {};
   }));
   if (crc32 == expected) return {};
-  return damagedStorage(part.path, "its bytes do not have the archive's checksum; bring back a copy of the file");
+  return damagedStorage(part.path, "its bytes do not have the archive's checksum; restore a copy of the file");
 }
 
 }  // namespace
