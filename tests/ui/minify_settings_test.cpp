@@ -315,7 +315,7 @@ TEST_F(MinifyWindow, OnlyWhatTheGraphHasCanBeBroken) {
   m_window->actions()["minify"]->trigger();
   EXPECT_FALSE(session().minified());
   EXPECT_TRUE(m_window->banner().isVisible());
-  EXPECT_THAT(m_window->banner().text().toStdString(), HasSubstr("calls no cosh"));
+  EXPECT_THAT(m_window->banner().text().toStdString(), HasSubstr("does not call cosh"));
   m_window->accuracyPanel().plant().setPlant("pass:nonsense=crash");
   m_window->actions()["compare"]->trigger();
   EXPECT_FALSE(session().accuracy());
