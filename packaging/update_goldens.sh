@@ -28,7 +28,7 @@ update_text() {
 
 update_pictures() {
   cmake --build "$folder" --target test_ui
-  KERF_UPDATE_PICTURES=1 QT_QPA_PLATFORM=offscreen "$folder/bin/test_ui" --gtest_brief=1 --gtest_filter='*GoldenPictures*'
+  KERF_UPDATE_PICTURES=1 QT_QPA_PLATFORM=offscreen "$folder/bin/test_ui" --gtest_brief=1 --gtest_filter='*GoldenPicture*'
   git --no-pager diff --stat -- tests/data/pictures
 }
 
