@@ -227,6 +227,38 @@ class Classifier {
     });
   }
 
+  static bool isStrided(const OpInfo& op) {
+    return op.schema.name == "aten::as_strided" || op.schema.name == "aten::_reshape_alias";
+  }
+
+  /// Whether an as_strided is known to look at nothing but its root's own elements, at all sizes. Of any other the op's
+  /// kernel asks the storage when the graph runs, as the interpreter does.
+  bool staysWithin(const ValueInfo& view) const {
+    const ValueInfo& root = m_table[view.root];
+    const bool isCounted = view.bound.values.size() > 3 && !view.bound.none(3);
+    const bool isPlain = !root.sizes.isSymbolic() && !root.strides.isSymbolic() && !view.sizes.isSymbolic();
+    if (!isPlain && !isCounted && view.base != view.root) return false;  // an offset that sizes decide
+    const SymInt offset = isCounted ? view.bound.symInteger(3) : SymInt(view.storageOffset);
+    const auto end = endOf(view.sizes, view.strides, offset), all = endOf(root.sizes, root.strides, root.storageOffset);
+    if (!end || !all) return false;
+    return staticallyKnown(offset >= root.storageOffset) && staticallyKnown(*end <= *all);
+  }
+
+  /// The place after the last element; none of what may be empty, or may lie farther than numbers count.
+  static std::optional<SymInt> endOf(const SymSizes& sizes, const SymSizes& strides, SymInt offset) {
+    SymInt end = offset + 1;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (!staticallyKnown(sizes[d] > 0) || !staticallyKnown(strides[d] >= 0)) return std::nullopt;
+      std::int64_t span = 0, sum = 0;
+      const bool plain = !sizes[d].isSymbolic() && !strides[d].isSymbolic() && !end.isSymbolic();
+      if (plain && (__builtin_mul_overflow(sizes[d].bits() - 1, strides[d].bits(), &span) ||
+                    __builtin_add_overflow(end.bits(), span, &sum)))
+        return std::nullopt;
+      end = end + (sizes[d] - 1) * strides[d];
+    }
+    return end;
+  }
+
   /// Runs the op's shape rule on a row-major base: what the view does, whatever memory the base has.
   Result<void> makeView(NodeId, NodeId call, ValueInfo& info, std::size_t item = 0) {
     const ValueInfo& source = m_table[call];
@@ -234,7 +266,8 @@ class Classifier {
     info.root = m_table.root(info.base);
     info.viewCall = call;
     info.item = int(item);
-    info.needsLayout = source.bound.op->id == "aten.as_strided.default"_op;
+    info.needsLayout = isStrided(*source.bound.op);
+    if (info.needsLayout && !staysWithin(info)) return {};
     info.kind = ValueKind::View;
     if (info.needsLayout) return {};
     KERF_TRY(const Value shape, m_shapes.of(call, source.bound, [&] {

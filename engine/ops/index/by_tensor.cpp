@@ -2,6 +2,7 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/index/index_groups.h"
 #include "engine/ops/kernels/indexing.h"
 #include "engine/tensor/copy.h"
@@ -204,7 +205,7 @@ Result<Value> gatherShape(const BoundArguments& args) {
   if (!isEmpty && std::max<std::int64_t>(index.dim(), 1) != rank)
     return mismatch(args, "index and self must have as many dimensions, have {} and {}", index.dim(), self.dim());
   for (std::int64_t d = 0; d < std::min(self.dim(), index.dim()) && !isEmpty; ++d)
-    if (d != dim && !guardOrTrue(index.symSize(d) <= self.symSize(d)))
+    if (d != dim && !checkAtMost(index.symSize(d), self.symSize(d)))
       return mismatch(args, "index is larger than self in dimension {}: {} and {}", d, index.symSize(d),
                       self.symSize(d));
   return Value(metaTensor(self.dtype(), index.symSizes()));

@@ -1,5 +1,6 @@
 // Writing along one dimension by an index for each element: scatter, scatter_add, scatter_reduce.
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/index/element_writes.h"
 #include "engine/ops/kernels/indexing.h"
 #include "engine/tensor/strided_loop.h"
@@ -9,7 +10,32 @@ namespace {
 
 // scatter(self, dim, index, src): self[index[i][j]][j] = src[i][j]
 
-/// Positions in contiguous self and contiguous source for every index.
+SymSizes asVector(const SymSizes& sizes) { return sizes.empty() ? SymSizes{1} : sizes; }
+
+/// What every backend relies on: an index, and a source, for each element that is written. ShapeMismatch where the
+/// index is larger than self (but along `dim`) or than the source, or is no tensor of integers, or where the source
+/// has another dtype than self.
+Result<Value> scatterShape(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &index = args.tensor(2);
+  const Tensor* const source = args.tensorIf(3);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
+  if (source && source->dtype() != self.dtype())
+    return mismatch(args, "self and src must have one dtype, got {} and {}", dtypeInfo(self.dtype()).torchName,
+                    dtypeInfo(source->dtype()).torchName);
+  if (guardOrFalse(index.symNumel() == 0)) return writtenShape(args);
+  const SymSizes selfSizes = asVector(self.symSizes()), indexSizes = asVector(index.symSizes()),
+                 sources = source ? asVector(source->symSizes()) : indexSizes;
+  if (!isIntegral(index.dtype())) return mismatch(args, "argument 'index' must be integers");
+  if (selfSizes.size() != indexSizes.size() || sources.size() != indexSizes.size())
+    return mismatch(args, "index, self and src must have as many dimensions");
+  for (std::size_t d = 0; d < selfSizes.size(); ++d)
+    if (!checkAtMost(indexSizes[d], sources[d]) ||
+        (std::int64_t(d) != dim && !checkAtMost(indexSizes[d], selfSizes[d])))
+      return mismatch(args, "index of size {} is too large in dimension {}", indexSizes[d], d);
+  return writtenShape(args);
+}
+
+/// Positions in contiguous self and contiguous source for every index; the shape rule has found that these fit.
 Result<std::vector<ElementWrite>> scatterWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
                                                 const Sizes& sourceSizes) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
@@ -17,12 +43,6 @@ Result<std::vector<ElementWrite>> scatterWrites(const BoundArguments& args, cons
   if (index.numel() == 0) return writes;
   const Sizes selfSizes = atLeastOne(self.sizes()), indexSizes = atLeastOne(index.sizes()),
               sources = atLeastOne(sourceSizes);
-  if (!isIntegral(index.dtype())) return mismatch(args, "argument 'index' must be integers");
-  if (selfSizes.size() != indexSizes.size() || sources.size() != indexSizes.size())
-    return mismatch(args, "index, self and src must have as many dimensions");
-  for (std::size_t d = 0; d < selfSizes.size(); ++d)
-    if (indexSizes[d] > sources[d] || (std::int64_t(d) != dim && indexSizes[d] > selfSizes[d]))
-      return mismatch(args, "index of size {} is too large in dimension {}", indexSizes[d], d);
   KERF_TRY(const auto positions, integerValues(index));
   Sizes selfStrides = contiguousStrides(selfSizes);
   const std::int64_t step = selfStrides[std::size_t(dim)];
@@ -67,17 +87,17 @@ Result<Value> scatterValueReduce(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow scatterRows[] = {
-    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", none, writtenShape, scatterSource},
-    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", none, writtenShape,
+    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", none, scatterShape, scatterSource},
+    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", none, scatterShape,
      scatterValue},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", none,
-     writtenShape, scatterReduce},
+     scatterShape, scatterReduce},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", none,
-     writtenShape, scatterValueReduce},
-    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", none, writtenShape, scatterAdd},
+     scatterShape, scatterValueReduce},
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", none, scatterShape, scatterAdd},
     {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
      "-> Tensor",
-     none, writtenShape, scatterReduce},
+     none, scatterShape, scatterReduce},
 };
 
 const OpRegistration scatterOps({.rows = scatterRows});

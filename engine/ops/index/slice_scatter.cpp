@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/index/views.h"
 #include "engine/ops/kernels/element_math.h"
 #include "engine/tensor/copy.h"
@@ -54,6 +55,46 @@ Result<Value> scatterShape(const BoundArguments& args) {
   if (!repeatsElements(self)) return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides()));
   KERF_TRY(SymSizes strides, likeStrides(self, {}));
   return Value(metaTensor(self.dtype(), self.symSizes(), std::move(strides)));
+}
+
+/// Whether the number is known, or known from the example: only of such a one a part's size is.
+bool isDecided(std::optional<SymInt> number) {
+  return !number || !number->isSymbolic() || ShapeEnv::current()->hint(*number).has_value();
+}
+bool areDecided(const SymSizes& sizes) {
+  return std::ranges::all_of(sizes, [](SymInt size) { return isDecided(size); });
+}
+
+bool spreadsTo(const SymSizes& given, const SymSizes& sizes) {
+  if (given.size() > sizes.size()) return false;
+  const std::size_t skipped = sizes.size() - given.size();
+  for (std::size_t d = 0; d < given.size(); ++d)
+    if (!guardOrFalse(given[d] == 1) && !checkEqual(given[d], sizes[skipped + d])) return false;
+  return true;
+}
+
+/// scatterShape(), of a src that fits the part of that size.
+Result<Value> fittingShape(const BoundArguments& args, const SymSizes& part) {
+  const SymSizes& given = args.tensor(1).symSizes();
+  if (!spreadsTo(given, part))
+    return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(given, ", "),
+                    fmt::join(part, ", "));
+  return scatterShape(args);
+}
+
+template <ViewPart part, std::size_t firstBound, std::size_t lastBound>
+Result<Value> partScatterShape(const BoundArguments& args) {
+  bool decided = areDecided(args.tensor(0).symSizes());
+  for (std::size_t i = firstBound; i <= lastBound; ++i) decided = decided && isDecided(args.symIntegerIf(i));
+  if (!decided) return scatterShape(args);
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const Tensor view, part(args, metaTensor(self.dtype(), self.symSizes()), 2));
+  return fittingShape(args, view.symSizes());
+}
+
+Result<Value> stridedScatterShape(const BoundArguments& args) {
+  if (args.symSizes(2).size() != args.symSizes(3).size()) return mismatch(args, "size and stride differ in length");
+  return fittingShape(args, args.symSizes(2));
 }
 
 /// Writes src into `view`, a part of the copy `out`, and returns `out`.
@@ -131,16 +172,16 @@ Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow sliceScatterRows[] = {
-    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, scatterShape,
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, partScatterShape<selectPart, 3, 3>,
      scatterKernel<selectPart>},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
-     none, scatterShape, scatterKernel<slicePart>},
+     none, partScatterShape<slicePart, 3, 5>, scatterKernel<slicePart>},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", none,
-     scatterShape, scatterKernel<diagonalPart>},
+     partScatterShape<diagonalPart, 2, 4>, scatterKernel<diagonalPart>},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor",
-     none, scatterShape, stridedScatterKernel},
+     none, stridedScatterShape, stridedScatterKernel},
     {"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", none,
      backwardShape, backwardKernel<selectPart>},
     {"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "

@@ -2,6 +2,7 @@
 // tensor (put, masked_scatter).
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/index/element_writes.h"
 #include "engine/ops/kernels/indexing.h"
 #include "engine/tensor/copy.h"
@@ -18,18 +19,49 @@ Result<Value> cloneOfSelf(const BoundArguments& args) {
 
 // index_add(self, dim, index, source), index_copy, index_fill, index_reduce: whole slices
 
-Result<std::vector<ElementWrite>> sliceWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
-                                              const Sizes& sourceSizes) {
+/// self with as many slices as there are indices: what the source must be. ShapeMismatch where it is not, and where
+/// the index is no vector of integers.
+Result<Value> slicesShape(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &index = args.tensor(2), &source = args.tensor(3);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (index.dim() > 1 || !isIntegral(index.dtype()))
     return mismatch(args, "argument 'index' must be a vector of integers");
+  SymSizes expected = self.symSizes(), given = source.symSizes();
+  if (expected.empty()) expected = SymSizes{1};
+  if (given.empty()) given = SymSizes{1};
+  expected[std::size_t(dim)] = index.symNumel();
+  bool fits = given.size() == expected.size();
+  for (std::size_t d = 0; fits && d < given.size(); ++d) fits = checkEqual(given[d], expected[d]);
+  if (!fits)
+    return mismatch(args, "source has shape [{}], expected [{}]", fmt::join(source.symSizes(), ", "),
+                    fmt::join(expected, ", "));
+  return writtenShape(args);
+}
+
+/// The dimension exists, the index is a vector of integers, and the value one number.
+Result<Value> fillShape(const BoundArguments& args) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  (void)dim;
+  if (args.tensor(2).dim() > 1 || !isIntegral(args.tensor(2).dtype()))
+    return mismatch(args, "argument 'index' must be a vector of integers");
+  const Tensor* const given = args.tensorIf(3);
+  if (given && given->dim() != 0) return mismatch(args, "argument 'value' must have no dimensions");
+  return cloneOfSelf(args);
+}
+
+Result<Value> putShape(const BoundArguments& args) {
+  if (!isIntegral(args.tensor(1).dtype())) return mismatch(args, "argument 'index' must be integers");
+  if (!checkEqual(args.tensor(1).symNumel(), args.tensor(2).symNumel()))
+    return mismatch(args, "index and source differ in size");
+  return cloneOfSelf(args);
+}
+
+Result<std::vector<ElementWrite>> sliceWrites(const BoundArguments& args, const Tensor& self, const Tensor& index) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   KERF_TRY(const auto positions, integerValues(index));
   const Sizes selfSizes = atLeastOne(self.sizes());
   Sizes expected = selfSizes;
   expected[std::size_t(dim)] = std::int64_t(positions.size());
-  if (atLeastOne(sourceSizes) != expected)
-    return mismatch(args, "source has shape [{}], expected [{}]", fmt::join(sourceSizes, ", "),
-                    fmt::join(expected, ", "));
   for (std::int64_t at : positions) KERF_CHECK(checkIndex(args, at, selfSizes[std::size_t(dim)], dim));
   const Sizes selfStrides = contiguousStrides(selfSizes), sourceStrides = contiguousStrides(expected);
   std::vector<ElementWrite> writes;
@@ -49,7 +81,7 @@ Result<Value> slicesWith(const BoundArguments& args, const Tensor& source, Writi
                          Rounding rounding = Rounding::EveryWrite) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
-  KERF_TRY(const auto writes, sliceWrites(args, args.tensor(0), args.tensor(2), source.sizes()));
+  KERF_TRY(const auto writes, sliceWrites(args, args.tensor(0), args.tensor(2)));
   KERF_CHECK(applyWrites(writes, working, source, how, includeSelf, out, rounding));
   return Value(std::move(out));
 }
@@ -85,7 +117,6 @@ Result<Value> indexFill(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_CHECK(copyElements(self, out));
   const Tensor* given = args.tensorIf(3);
-  if (given && given->dim() != 0) return mismatch(args, "argument 'value' must have no dimensions");
   KERF_TRY(const Tensor value, given ? Result<Tensor>(*given) : numberLike(args, 3, Tensor::scalar(0, DType::Float32)));
   for (std::int64_t at : positions) {
     Sizes sizes = out.sizes();
@@ -101,7 +132,6 @@ Result<Value> putKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
   KERF_TRY(const auto positions, integerValues(args.tensor(1)));
-  if (args.tensor(1).numel() != args.tensor(2).numel()) return mismatch(args, "index and source differ in size");
   std::vector<ElementWrite> writes;
   for (std::int64_t position : positions) {
     KERF_TRY(const std::int64_t at, wrapIndex(args, position, out.numel(), 0));
@@ -113,6 +143,7 @@ Result<Value> putKernel(const BoundArguments& args) {
 }
 
 Result<Value> maskedScatterShape(const BoundArguments& args) {
+  if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
   auto sizes = broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes());
   if (!sizes) return mismatch(args, "{}", sizes.error().message);
   return Value(metaTensor(args.tensor(0).dtype(), *sizes));
@@ -122,7 +153,6 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   const Tensor& mask = args.tensor(1);
   const Tensor& self = args.tensor(0);
-  if (mask.dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
   KERF_CHECK(copyElements(self.viewAs(out.sizes(), broadcastStrides(self, out.sizes()), self.offset()), out));
   KERF_TRY(const auto chosen,
            integerValues(mask.viewAs(out.sizes(), broadcastStrides(mask, out.sizes()), mask.offset())));
@@ -138,16 +168,16 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow sliceWriteRows[] = {
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", none,
-     writtenShape, indexAdd},
-    {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", none, writtenShape, indexCopy},
+     slicesShape, indexAdd},
+    {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", none, slicesShape, indexCopy},
     {"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
      "Tensor",
-     none, writtenShape, indexReduce},
-    {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", none, cloneOfSelf,
+     none, slicesShape, indexReduce},
+    {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", none, fillShape,
      indexFill},
-    {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", none, cloneOfSelf,
+    {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", none, fillShape,
      indexFill},
-    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", none, cloneOfSelf,
+    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", none, putShape,
      putKernel},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", none, maskedScatterShape,
      maskedScatterKernel},

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/kernels/doubles.h"
 #include "engine/ops/kernels/planes.h"
 #include "engine/ops/kernels/reduction_engine.h"
@@ -19,6 +20,14 @@ Result<Doubles> parameter(const BoundArguments& args, std::size_t i, std::int64_
     return mismatch(args, "argument '{}' has {} elements, expected {}", args.op->schema.arguments[i].name,
                     tensor->numel(), count);
   return doublesOf(*tensor);
+}
+
+/// parameter() of shape rules: what every backend relies on.
+Result<void> checkParameter(const BoundArguments& args, std::size_t i, SymInt count) {
+  const Tensor* tensor = args.tensorIf(i);
+  if (tensor == nullptr || checkEqual(tensor->symNumel(), count)) return {};
+  return mismatch(args, "argument '{}' has {} elements, expected {}", args.op->schema.arguments[i].name,
+                  tensor->symNumel(), count);
 }
 
 /// Statistics keep the parameters' type when those are wider than the input (mixed precision), else the input's.
@@ -76,6 +85,8 @@ Result<LayerPlan> layerPlan(const BoundArguments& args, const Tensor& input, con
 Result<Value> layerShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(0);
   KERF_TRY(const SymSizes sizes, statisticsSizes(args, input, args.symSizes(1)));
+  const SymInt width = symProduct(args.symSizes(1));
+  for (const std::size_t i : {2, 3}) KERF_CHECK(checkParameter(args, i, width));
   const Value statistics = metaTensor(statisticsType(input, args.tensorIf(2)), sizes);
   return Value(ValueList{metaTensor(input.dtype(), input.symSizes()), statistics, statistics});
 }
@@ -116,7 +127,9 @@ Result<Value> layerBackwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
   if (!checkEqual(args.tensor(0).symSizes(), input.symSizes()))
     return mismatch(args, "grad_out and input differ in shape");
-  KERF_CHECK(statisticsSizes(args, input, args.symSizes(2)));
+  KERF_TRY(const SymSizes sizes, statisticsSizes(args, input, args.symSizes(2)));
+  for (const std::size_t i : {3, 4}) KERF_CHECK(checkParameter(args, i, symProduct(sizes)));
+  KERF_CHECK(checkParameter(args, 5, symProduct(args.symSizes(2))));
   const Tensor* weight = args.tensorIf(5);
   ValueList outs(3);
   if (masked(args, 7, 0)) outs[0] = metaTensor(input.dtype(), input.symSizes());
@@ -191,6 +204,8 @@ Result<Value> groupShape(const BoundArguments& args) {
   const bool valid = guardOrTrue(n >= 0) && guardOrTrue(c >= 0) && guardOrTrue(area >= 0) && guardOrTrue(groups > 0) &&
                      guardOrTrue(floorMod(c, groups) == 0) && fillsInput(input, n, c, area);
   if (!valid) return mismatch(args, "N, C, HxW and group do not fit an input of {} elements", input.symNumel());
+  if (!guardOrFalse(input.symNumel() == 0))  // else C may be any number
+    for (const std::size_t i : {1, 2}) KERF_CHECK(checkParameter(args, i, c));
   KERF_TRY(SymSizes strides, formatStrides(input.symSizes(), suggestFormat(input)));
   const Value statistics = metaTensor(statisticsType(input, args.tensorIf(1)), SymSizes{n, groups});
   return Value(ValueList{metaTensor(input.dtype(), input.symSizes(), std::move(strides)), statistics, statistics});

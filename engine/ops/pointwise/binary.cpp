@@ -188,17 +188,23 @@ Result<Value> scaledShape(const BoundArguments& args) {
     return mismatch(args, "boolean alpha is only supported for boolean results");
   return pointwiseShape(args);
 }
-constexpr OpRow scaledRow(const char* schema, const PointwiseSpec& spec) {
-  return {schema, OpTrait::Pointwise, scaledShape, pointwiseKernel, &spec};
+/// torch has no difference of two truths.
+Result<Value> differenceShape(const BoundArguments& args) {
+  if (resultType(std::vector<Value>{args.values[0], args.values[1]}) == DType::Bool)
+    return mismatch(args, "subtraction of two bool tensors is not supported; use logical_xor");
+  return scaledShape(args);
+}
+constexpr OpRow scaledRow(const char* schema, const PointwiseSpec& spec, ShapeRule shape = scaledShape) {
+  return {schema, OpTrait::Pointwise, shape, pointwiseKernel, &spec};
 }
 
 constexpr OpRow pointwiseBinaryRows[] = {
     scaledRow("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledAdd),
     scaledRow("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledAdd),
-    scaledRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub),
-    scaledRow("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledSub),
-    scaledRow("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledReverseSub),
-    scaledRow("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledReverseSub),
+    scaledRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub, differenceShape),
+    scaledRow("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledSub, differenceShape),
+    scaledRow("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledReverseSub, differenceShape),
+    scaledRow("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledReverseSub, differenceShape),
     pointwiseRow("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", exact<Mul>),
     pointwiseRow("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", exact<Mul>),
     {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", OpTrait::Pointwise, pointwiseShape, powKernel,

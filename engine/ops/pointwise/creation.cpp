@@ -105,10 +105,14 @@ Result<Value> fillShape(const BoundArguments& args) {
   KERF_TRY(SymSizes strides, likeStrides(args.tensor(0), {}));
   return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes(), std::move(strides)));
 }
+Result<Value> fillTensorShape(const BoundArguments& args) {
+  const std::int64_t rank = args.tensor(1).dim();
+  if (rank != 0) return mismatch(args, "argument 'value' must have no dimensions, has {}", rank);
+  return fillShape(args);
+}
 Result<Value> fillTensorKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   const Tensor& value = args.tensor(1);
-  if (value.dim() != 0) return mismatch(args, "argument 'value' must have no dimensions, has {}", value.dim());
   KERF_CHECK(copyElements(value.viewAs(out.sizes(), Sizes(out.sizes().size(), 0), value.offset()), out));
   return Value(std::move(out));
 }
@@ -375,7 +379,7 @@ constexpr OpRow creationRows[] = {
     {"aten::ones_like(Tensor self" KERF_LIKE, pointwise, likeShape, fillKernel<1>},
     {"aten::empty_like(Tensor self" KERF_LIKE, pointwise, likeShape, fillKernel<0>},
     {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", none, fillShape, fillArgument<1>},
-    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", none, fillShape, fillTensorKernel},
+    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", none, fillTensorShape, fillTensorKernel},
     {"aten::zero(Tensor self) -> Tensor", none, fillShape, fillKernel<0>},
     {"aten::scalar_tensor(Scalar s" KERF_FACTORY ") -> Tensor", none, scalarShape, fillArgument<0>},
     {"aten::arange(Scalar end" KERF_FACTORY ") -> Tensor", none, arangeShape, arangeKernel},

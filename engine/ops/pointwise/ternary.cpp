@@ -25,15 +25,15 @@ constexpr PointwiseSpec addCDiv = floatSpec<AddCDiv>(Promotion::Same, NumberRoun
 
 /// masked_fill clones self (expanded to the mask) row-major and keeps its dtype.
 Result<Value> maskedFillShape(const BoundArguments& args) {
+  if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
+  if (const Tensor* value = args.tensorIf(2); value && value->dim() != 0)
+    return mismatch(args, "argument 'value' must have no dimensions, has {}", value->dim());
   auto sizes = broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes());
   if (!sizes) return mismatch(args, "{}", sizes.error().message);
   return Value(metaTensor(args.tensor(0).dtype(), *sizes));
 }
 
 Result<Value> maskedFillKernel(const BoundArguments& args) {
-  if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
-  if (const Tensor* value = args.tensorIf(2); value && value->dim() != 0)
-    return mismatch(args, "argument 'value' must have no dimensions, has {}", value->dim());
   KERF_TRY(Tensor out, makeOutput(args));
   const ValueList operands = {args.values[1], args.values[2], args.values[0]};
   KERF_CHECK(runPointwiseInto(args, where, operands, out.dtype(), out));
@@ -45,6 +45,15 @@ Result<Value> whereShape(const BoundArguments& args) {
   if (!condition || (condition->dtype() != DType::Bool && condition->dtype() != DType::UInt8))
     return mismatch(args, "argument 'condition' must be a bool tensor");
   return pointwiseShape(args);
+}
+
+Result<Value> clampShape(const BoundArguments& args) {
+  if (args.none(1) && args.none(2)) return mismatch(args, "at least one of 'min' or 'max' must not be None");
+  return pointwiseShape(args);
+}
+
+constexpr OpRow clampRow(const char* schema) {
+  return {schema, OpTrait::Pointwise, clampShape, pointwiseKernel, &clamp};
 }
 
 constexpr OpRow whereRow(const char* schema) {
@@ -61,8 +70,8 @@ constexpr OpRow pointwiseTernaryRows[] = {
     whereRow("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor"),
     whereRow("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor"),
     whereRow("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor"),
-    pointwiseRow("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp),
-    pointwiseRow("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp),
+    clampRow("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
+    clampRow("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
     pointwiseRow("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp),
     pointwiseRow("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp),
     pointwiseRow("prims::fma(Tensor self, Tensor other, Tensor addend) -> Tensor", fma),

@@ -81,6 +81,11 @@ Result<Tensor> interpolated(const BoundArguments& args, const OpRunner& run, con
   return run("aten.lerp.Tensor"_op, {below, above, weight});
 }
 
+Result<void> checkFraction(const BoundArguments& args, double q) {
+  if (q >= 0 && q <= 1) return {};
+  return mismatch(args, "q values must be in the range [0, 1], got {}", q);
+}
+
 Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
   if (guardOrFalse(args.tensor(0).symNumel() == 0)) return mismatch(args, "input tensor must be non-empty");
   if (args.tensor(0).dtype() != DType::Float32 && args.tensor(0).dtype() != DType::Float64)
@@ -88,8 +93,7 @@ Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
   if (q.dim() > 1 || q.dtype() != args.tensor(0).dtype())
     return mismatch(args, "q must be a scalar or 1D tensor of the input's dtype");
   for (std::int64_t i = 0; q.defined() && i < q.numel(); ++i)
-    if (const double x = q.itemAsDouble(i); !(x >= 0 && x <= 1))
-      return mismatch(args, "q values must be in the range [0, 1], got {}", x);
+    KERF_CHECK(checkFraction(args, q.itemAsDouble(i)));
   return {};
 }
 
@@ -98,6 +102,7 @@ template <bool ignoreNan>
 Result<Value> quantile(const BoundArguments& args, const OpRunner& run) {
   Value q = args.values[1];
   if (!q.isTensor()) {
+    KERF_CHECK(checkFraction(args, args.number(1)));  // a trace has no values to ask later
     KERF_TRY(q, run("aten.full.default"_op, {intList({}), args.number(1)}, {{"dtype", args.tensor(0).dtype()}}));
   }
   KERF_CHECK(checkFractions(args, q.tensor()));
