@@ -108,6 +108,7 @@ TEST(Refusals, SlicesThatDoNotFit) {
   expectRefused("out = torch.ops.aten.diagonal_scatter.default(x, x)", "does not fit the slice [3]");
   expectRefused("out = torch.ops.aten.select_scatter.default(x, w, 0, 1)", "does not fit the slice [4]");
   expectRefused("out = torch.ops.aten.slice_scatter.default(x, x, 0, 0, 2)", "does not fit the slice [2, 4]");
+  expectRefused("out = torch.ops.aten.slice_backward.default(x, [5, 4], 0, 0, 2, 1)", "does not fit the view [2, 4]");
   expectRefused("out = torch.ops.aten.as_strided_scatter.default(x, w, [2], [1], 0)", "does not fit the slice [2]");
 }
 

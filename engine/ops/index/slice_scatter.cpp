@@ -137,13 +137,25 @@ Result<Value> backwardShape(const BoundArguments& args) {
   return Value(metaTensor(args.tensor(0).dtype(), args.symSizes(1)));
 }
 
+/// backwardShape(), of a gradient that fits the part.
+template <ViewPart part, std::size_t firstBound, std::size_t lastBound>
+Result<Value> partBackwardShape(const BoundArguments& args) {
+  KERF_TRY(Value shape, backwardShape(args));
+  bool decided = areDecided(args.symSizes(1));
+  for (std::size_t i = firstBound; i <= lastBound; ++i) decided = decided && isDecided(args.symIntegerIf(i));
+  if (!decided) return shape;
+  KERF_TRY(const Tensor view, part(args, shape.tensor(), 2));
+  const SymSizes& given = args.tensor(0).symSizes();
+  if (!checkEqual(given, view.symSizes()))
+    return mismatch(args, "grad of shape [{}] does not fit the view [{}]", fmt::join(given, ", "),
+                    fmt::join(view.symSizes(), ", "));
+  return shape;
+}
+
 template <ViewPart part>
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor view, part(args, out, 2));
-  if (view.sizes() != args.tensor(0).sizes())
-    return mismatch(args, "grad of shape [{}] does not fit the view [{}]", fmt::join(args.tensor(0).sizes(), ", "),
-                    fmt::join(view.sizes(), ", "));
   KERF_CHECK(copyElements(args.tensor(0), view));
   return Value(std::move(out));
 }
@@ -152,7 +164,6 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor view, unfoldPart(args, out, 2));
-  if (view.sizes() != args.tensor(0).sizes()) return mismatch(args, "grad does not have the shape of the windows");
   KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
   const std::int64_t count = grad.numel();
   KERF_CHECK(dispatchAllAndComplex(out.dtype(), [&]<class T>() {
@@ -183,14 +194,14 @@ constexpr OpRow sliceScatterRows[] = {
      "-> Tensor",
      none, stridedScatterShape, stridedScatterKernel},
     {"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", none,
-     backwardShape, backwardKernel<selectPart>},
+     partBackwardShape<selectPart, 3, 3>, backwardKernel<selectPart>},
     {"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "
      "-> Tensor",
-     none, backwardShape, backwardKernel<slicePart>},
+     none, partBackwardShape<slicePart, 3, 5>, backwardKernel<slicePart>},
     {"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-     none, backwardShape, backwardKernel<diagonalPart>},
+     none, partBackwardShape<diagonalPart, 2, 4>, backwardKernel<diagonalPart>},
     {"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", none,
-     backwardShape, unfoldBackwardKernel},
+     partBackwardShape<unfoldPart, 2, 4>, unfoldBackwardKernel},
 };
 
 const OpRegistration sliceScatterOps({.rows = sliceScatterRows});
