@@ -164,6 +164,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor view, unfoldPart(args, out, 2));
+  if (view.sizes() != args.tensor(0).sizes()) return mismatch(args, "grad does not have the shape of the windows");
   KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
   const std::int64_t count = grad.numel();
   KERF_CHECK(dispatchAllAndComplex(out.dtype(), [&]<class T>() {
@@ -201,7 +202,7 @@ constexpr OpRow sliceScatterRows[] = {
     {"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
      none, partBackwardShape<diagonalPart, 2, 4>, backwardKernel<diagonalPart>},
     {"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", none,
-     partBackwardShape<unfoldPart, 2, 4>, unfoldBackwardKernel},
+     backwardShape, unfoldBackwardKernel},
 };
 
 const OpRegistration sliceScatterOps({.rows = sliceScatterRows});
