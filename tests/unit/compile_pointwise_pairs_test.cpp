@@ -1,10 +1,13 @@
 // Every two functions of one value in one kernel: LLVM makes one call of some pairs (sincosf of sin and cos), which
 // must be there.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "engine/pipeline/compile_fx.h"
-#include "tests/support/graph_fixture.h"
+#include "tests/support/compiled_fixture.h"
 
 namespace kerf {
 namespace {
@@ -128,6 +131,38 @@ TEST(PointwisePairs, SineAndCosineAreOneKernel) {
     for (const std::size_t i : {0, 1})
       expectClose(reference->list()[i].tensor(), result->list()[i].tensor(), toleranceOf(dtype), "sin and cos");
   }
+}
+
+/// Element `i` of the graph's only output, by the interpreter and by the compiled graph.
+std::pair<double, double> bothEngines(const std::string& call, const Tensor& x, std::int64_t i) {
+  const std::string dtype(dtypeInfo(x.dtype()).shortCode);
+  const auto module = testing_support::parsed(
+      fmt::format("\nclass GraphModule(torch.nn.Module):\n    def forward(self, x: \"{0}[{1}]\"):\n"
+                  "        out: \"{0}[{1}]\" = torch.ops.aten.{2}\n        return (out,)\n",
+                  dtype, x.numel(), call)
+          .c_str());
+  const auto graph = compileFx(module, {});
+  EXPECT_TRUE(graph) << graph.error().text();
+  const auto reference = Interpreter(module, referenceOps()).run({Value(x)}), result = (*graph)->run({Value(x)});
+  EXPECT_TRUE(reference && result);
+  return {testing_support::partsOf(*reference)[0].tensor().itemAsDouble(i),
+          testing_support::partsOf(*result)[0].tensor().itemAsDouble(i)};
+}
+
+TEST(CornerValues, PowersAndSignsAreTheSameInBothEngines) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Tensor corners = *Tensor::zeros(DType::Float64, {5});
+  std::ranges::copy(std::array{-inf, -0.0, 0.0, inf, std::nan("")}, corners.data<double>());
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16})
+    for (const auto* call : {"pow.Tensor_Scalar(x, 0.5)", "pow.Tensor_Scalar(x, -0.5)", "sign.default(x)"})
+      for (std::int64_t i = 0; i < corners.numel(); ++i) {
+        const auto [reference, compiled] = bothEngines(call, *corners.to(dtype), i);
+        SCOPED_TRACE(fmt::format("{} of {} in {}", call, corners.itemAsDouble(i), dtypeInfo(dtype).torchName));
+        EXPECT_EQ(std::isnan(reference), std::isnan(compiled)) << reference << " and " << compiled;
+        if (std::isnan(reference)) continue;
+        EXPECT_EQ(reference, compiled);
+        EXPECT_EQ(std::signbit(reference), std::signbit(compiled));
+      }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Element-wise ops: promotion, broadcasting, output strides, rounding.
 #include <cmath>
+#include <limits>
 
 #include "ops_testing.h"
 
@@ -106,6 +107,37 @@ TEST(Reductions, ColumnsAndRowsAgree) {
   const Tensor columns = callTensor("aten.sum.dim_IntList", {turned, ints({0})});
   EXPECT_EQ(valuesOf(rows), valuesOf(columns));
   EXPECT_EQ(callTensor("aten.mean.dim", {x, ints({0, 1}), true}).sizes(), (Sizes{1, 1}));
+}
+
+/// What PyTorch's CPU kernels give at -inf, -0.0 and 4: roots, but for float16.
+TEST(Pointwise, HalfPowersAreRootsButForFloat16) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16}) {
+    SCOPED_TRACE(dtypeInfo(dtype).torchName);
+    const bool half = dtype == DType::Float16;
+    const Tensor x = tensorOf({3}, {-inf, -0.0, 4}, dtype);
+    const auto root = valuesOf(callTensor("aten.pow.Tensor_Scalar", {x, 0.5}));
+    EXPECT_TRUE(half ? root[0] == inf : std::isnan(root[0])) << root[0];
+    EXPECT_EQ(root[1], 0);
+    EXPECT_EQ(std::signbit(root[1]), !half);
+    EXPECT_EQ(root[2], 2);
+    const auto inverse = valuesOf(callTensor("aten.pow.Tensor_Scalar", {x, -0.5}));
+    EXPECT_TRUE(half ? inverse[0] == 0 : std::isnan(inverse[0])) << inverse[0];
+    EXPECT_EQ(inverse[1], half ? inf : -inf);
+    EXPECT_EQ(inverse[2], 0.5);
+    const auto wide = valuesOf(callTensor("aten.float_power.Tensor_Scalar", {x, 0.5}));
+    EXPECT_TRUE(std::isnan(wide[0])) << "in float64, which takes roots";
+    const Tensor exponents = tensorOf({3}, {0.5, 0.5, 0.5}, dtype);
+    const auto pairs = valuesOf(callTensor("aten.pow.Tensor_Tensor", {x, exponents}));
+    EXPECT_EQ(pairs, (std::vector<double>{inf, 0, 2})) << "a tensor of exponents takes none";
+    EXPECT_FALSE(std::signbit(pairs[1]));
+  }
+}
+
+TEST(Pointwise, TheSignOfNanIsZero) {
+  const Tensor x = tensorOf({4}, {std::nan(""), -2, 0, 3});
+  EXPECT_EQ(valuesOf(callTensor("aten.sign.default", {x})), (std::vector<double>{0, -1, 0, 1}));
+  EXPECT_EQ(valuesOf(callTensor("aten.sgn.default", {x})), (std::vector<double>{0, -1, 0, 1}));
 }
 
 }  // namespace

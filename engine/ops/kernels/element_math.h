@@ -67,9 +67,10 @@ template <class T>
 T minimum(T a, T b) {
   return isNan(a) || a < b ? a : b;
 }
+/// 0 for NaN, as in torch.
 template <class T>
 T sign(T a) {
-  return isNan(a) ? a : T((a > T(0)) - (a < T(0)));
+  return T((a > T(0)) - (a < T(0)));
 }
 /// The lowest integer is its own.
 template <class T>

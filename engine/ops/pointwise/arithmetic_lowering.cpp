@@ -45,9 +45,11 @@ int frac(Call c) { return c.b.binary(Sub, c.x(0), c.b.unary(Trunc, c.x(0))); }
 int sign(Call c) {
   const int zero = c.number(0);
   const int negative = c.b.select(c.b.binary(Lt, c.x(0), zero), c.number(-1), zero);
-  const int result = c.b.select(c.b.binary(Gt, c.x(0), zero), c.number(1), negative);
-  return isFloating(c.compute) ? c.b.select(c.b.unary(IsNan, c.x(0)), c.x(0), result) : result;
+  return c.b.select(c.b.binary(Gt, c.x(0), zero), c.number(1), negative);
 }
+
+/// Eager takes roots for the numbers 0.5 and -0.5, but for float16: they differ from pow at -0.0 and -inf.
+bool takesRoots(Call c) { return c.bound.tensorIf(1) == nullptr && c.dtype != DType::Float16; }
 
 /// Exponents that eager computes with fewer roundings than pow.
 int pow(Call c) {
@@ -57,9 +59,9 @@ int pow(Call c) {
     if (value == 2) return square(c);
     if (value == 3) return c.b.binary(Mul, square(c), c.x(0));
     if (value == 1) return c.x(0);
-    if (value == 0.5) return c.b.unary(Sqrt, c.x(0));
+    if (value == 0.5 && takesRoots(c)) return c.b.unary(Sqrt, c.x(0));
     if (value == -1) return reciprocal(c);
-    if (value == -0.5) return rsqrt(c);
+    if (value == -0.5 && takesRoots(c)) return rsqrt(c);
     if (value == -2) return c.b.binary(Div, c.number(1), square(c));
   }
   return binary<Pow>(c);

@@ -36,6 +36,8 @@ template <class T16>
 KERF_ELEMENT3(ReverseSubScaled16, sub(y, scaled16<T16>(x, z)));
 
 KERF_ELEMENT2(Pow, power(x, y));
+KERF_ELEMENT2(RootOfBase, std::sqrt(x));
+KERF_ELEMENT2(InverseRootOfBase, T(1) / std::sqrt(x));
 KERF_ELEMENT2(Maximum, maximum(x, y));
 KERF_ELEMENT2(Minimum, minimum(x, y));
 KERF_ELEMENT2(FMax, isNan(x) ? y : isNan(y) ? x : maximum(x, y));
@@ -115,6 +117,23 @@ constexpr PointwiseSpec powSpec(PointwiseSpec spec) {
   return spec;
 }
 constexpr PointwiseSpec powSame = powSpec(numberSpec<Pow>());
+constexpr PointwiseSpec rootOfBase = floatSpec<RootOfBase>();
+constexpr PointwiseSpec inverseRootOfBase = floatSpec<InverseRootOfBase>();
+
+/// PyTorch's CPU kernel takes sqrt and rsqrt for the numbers 0.5 and -0.5, but for float16: they differ from pow at
+/// -0.0 and -inf.
+const PointwiseSpec* rootForm(const BoundArguments& args) {
+  const auto* exponent = args.values[1].as<double>();
+  if (exponent == nullptr || std::abs(*exponent) != 0.5) return nullptr;
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (!isFloating(dtype) || dtype == DType::Float16) return nullptr;
+  return *exponent > 0 ? &rootOfBase : &inverseRootOfBase;
+}
+constexpr PointwiseSpec powNumber = [] {
+  PointwiseSpec spec = powSame;
+  spec.select = rootForm;
+  return spec;
+}();
 constexpr PointwiseSpec powFloat = powSpec(floatSpec<Pow>());
 
 /// add and sub take `alpha` as third operand only when it is not 1. Unlike mul and div they round numbers to the
@@ -208,7 +227,7 @@ constexpr OpRow pointwiseBinaryRows[] = {
     pointwiseRow("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", exact<Mul>),
     pointwiseRow("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", exact<Mul>),
     {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", OpTrait::Pointwise, pointwiseShape, powKernel,
-     &powSame},
+     &powNumber},
     pointwiseRow("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powSame),
     pointwiseRow("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", powSame),
     pointwiseRow("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powFloat),
