@@ -36,6 +36,8 @@ void addAccuracyOptions(CLI::App& command, double& tolerance, workbench::Accurac
                    "Use no fp64 reference; only the tolerance decides (PyTorch's strict_accuracy)");
   command.add_flag("--ignore-non-fp", choice.ignoreNonFloat,
                    "Ignore differences of integers, bools and texts (PyTorch's ignore_non_fp)");
+  command.add_flag("--torch-same", choice.torchSame,
+                   "Judge as PyTorch's same(), which passes a result whose error is NaN as the reference's is");
   command.add_flag("--only-fwd", choice.forwardOnly,
                    "Do not compare the loss of outputs that require gradients (PyTorch's only_fwd)");
 }

@@ -74,6 +74,7 @@ Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& cho
   options.compare.ignoreNonFloat = choice.ignoreNonFloat;
   options.compare.useFp64 = !choice.strict;
   options.compare.forwardOnly = choice.forwardOnly;
+  options.compare.torchSame = choice.torchSame;
   for (const std::string& text : choice.tolerances) {
     const auto equals = text.rfind('=');
     double value = -1;

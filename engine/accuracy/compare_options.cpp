@@ -10,6 +10,7 @@ SameOptions CompareOptions::sameOptions() const {
   options.equalNan = true;
   options.ignoreNonFloat = ignoreNonFloat;
   options.leastMultiplier = leastMultiplier;
+  options.exactSpecials = !torchSame;
   return options;
 }
 

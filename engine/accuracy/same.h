@@ -30,6 +30,9 @@ struct SameOptions {
   /// graph (leastMultiplierOf), so that a larger result on the way is not judged more strictly than what failed at
   /// first.
   double leastMultiplier = 0;
+  /// Kerf's own rule, which same() does not have: where the errors are NaN or infinite, NaN and infinities must be
+  /// where the reference or fp64 has them, and the elements that are finite are measured by themselves.
+  bool exactSpecials = false;
 };
 
 /// Whether a tolerance that is given for `subject` counts for the result `name` (SameOptions::tolerances).

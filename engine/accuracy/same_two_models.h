@@ -39,6 +39,7 @@ struct CompareOptions {
   bool forwardOnly = false;  ///< only_fwd: outputs that require gradients are not reduced to a scalar loss
   std::vector<std::pair<std::string, double>> tolerances{};  ///< of single results (SameOptions::tolerances)
   double leastMultiplier = 0;                                ///< SameOptions::leastMultiplier
+  bool torchSame = false;                                    ///< PyTorch's answer: no SameOptions::exactSpecials
   SameOptions sameOptions() const;
 };
 

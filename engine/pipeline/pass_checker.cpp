@@ -62,6 +62,7 @@ PassChecker::PassChecker(ValueList inputs, double tolerance, std::vector<PassSta
     : m_inputs(std::move(inputs)), m_stages(std::move(stages)) {
   m_options.tolerance = tolerance;
   m_options.equalNan = true;
+  m_options.exactSpecials = true;
 }
 
 Result<Value> PassChecker::run(const GraphModule& module, bool inFloat64) const {

@@ -110,11 +110,11 @@ std::string EngineOracle::identity() const {
   const CompareOptions& compare = m_options.compare;
   return fmt::format(
       "engine results=all backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} "
-      "limit={}ms{}{}",
+      "limit={}ms{}{}{}",
       m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
       m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
       compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat, m_options.limits.timeout.count(),
-      limitsText(m_options.limits), multiplierText(compare.leastMultiplier));
+      limitsText(m_options.limits), multiplierText(compare.leastMultiplier), compare.torchSame ? " same=torch" : "");
 }
 
 std::string plantsOfIdentity(std::string_view identity) {

@@ -190,6 +190,57 @@ TEST(Same, ScalarsFollowPython) {
   EXPECT_EQ(verdict(filled(DType::Float32, 1, 1), Value()).reason, "type mismatch");
 }
 
+TEST(ExactSpecials, NanWhereReferenceAndTruthHaveNumbersIsDifferent) {
+  const Tensor ref = tensor(DType::Float32, {0, 0, nan, nan, 0.5, 0.5});
+  const Tensor res = tensor(DType::Float32, {nan, nan, nan, nan, 0.5, 0.5});
+  const Tensor truth = tensor(DType::Float64, {0, 0, nan, nan, 0.5, 0.5});
+  EXPECT_TRUE(verdict(ref, res, truth, {.equalNan = true}).same) << "PyTorch's own answer";
+  const auto failed = verdict(ref, res, truth, {.equalNan = true, .exactSpecials = true});
+  EXPECT_FALSE(failed.same);
+  EXPECT_EQ(failed.reason, "Accuracy failed: NaN at 2 places where the reference and fp64 have none");
+  EXPECT_EQ(failed.ratioToLimit, infinity);
+  EXPECT_TRUE(verdict(ref, ref, truth, {.equalNan = true, .exactSpecials = true}).same);
+}
+
+TEST(ExactSpecials, InfinitiesThatReferenceAndTruthAgreeOnMustBeThere) {
+  const SameOptions exact{.equalNan = true, .exactSpecials = true};
+  const Tensor ref = tensor(DType::Float32, {infinity, nan}), truth = tensor(DType::Float64, {infinity, nan});
+  EXPECT_TRUE(verdict(ref, tensor(DType::Float32, {-infinity, nan}), truth, {.equalNan = true}).same);
+  for (const double wrong : {-infinity, 7.0, nan})
+    EXPECT_FALSE(verdict(ref, tensor(DType::Float32, {wrong, nan}), truth, exact).same) << wrong;
+  EXPECT_FALSE(verdict(tensor(DType::Float32, {3, nan}), tensor(DType::Float32, {infinity, nan}),
+                       tensor(DType::Float64, {3, nan}), exact)
+                   .same);
+}
+
+TEST(ExactSpecials, ABetterResultAndOneBeyondTheRangeAreTheSame) {
+  const SameOptions exact{.equalNan = true, .exactSpecials = true};
+  const auto same = [&](DType dtype, double ref, double res, double truth) {
+    return verdict(tensor(dtype, {ref, nan}), tensor(dtype, {res, nan}), tensor(DType::Float64, {truth, nan}), exact)
+        .same;
+  };
+  EXPECT_TRUE(same(DType::Float32, nan, 2, 2));
+  EXPECT_TRUE(same(DType::Float32, infinity, 2, 2));
+  EXPECT_TRUE(same(DType::Float32, 2, 3, nan)) << "fp64 knows nothing";
+  EXPECT_TRUE(same(DType::Float16, 65504, infinity, 65510)) << "beyond the largest number of float16";
+  EXPECT_FALSE(same(DType::Float16, 60000, infinity, 60000));
+  EXPECT_TRUE(same(DType::BFloat16, 3e38, infinity, 3.4e38));
+}
+
+TEST(ExactSpecials, OneNanDoesNotHideTheErrorsOfFiniteElements) {
+  const SameOptions exact{.equalNan = true, .exactSpecials = true};
+  const Tensor ref = tensor(DType::Float32, {nan, 1, 2}), truth = tensor(DType::Float64, {nan, 1, 2});
+  EXPECT_TRUE(verdict(ref, tensor(DType::Float32, {nan, 1, 5}), truth, {.equalNan = true}).same);
+  const auto failed = verdict(ref, tensor(DType::Float32, {nan, 1, 5}), truth, exact);
+  EXPECT_FALSE(failed.same);
+  EXPECT_TRUE(failed.reason.starts_with("RMSE of the 2 finite elements (res-fp64): 2.12132, (ref-fp64): 0.00000"))
+      << failed.reason;
+  EXPECT_TRUE(verdict(ref, tensor(DType::Float32, {nan, 1, 2.00001}), truth, exact).same);
+  const Tensor overflow = tensor(DType::Float32, {infinity, 1}), finite = tensor(DType::Float64, {9, 1});
+  EXPECT_TRUE(verdict(overflow, tensor(DType::Float32, {9, 3}), finite, {.equalNan = true}).same);
+  EXPECT_FALSE(verdict(overflow, tensor(DType::Float32, {9, 3}), finite, exact).same);
+}
+
 TEST(Same, BFloat16TolerancesAreAsCoarseAsTheDtype) {
   // At 1.0 the allowed 0.0002 is finer than a bfloat16 step of 0.0078, so one step is already different …
   const Tensor one = filled(DType::BFloat16, 2000, 1), step = filled(DType::BFloat16, 2000, 1.0078125);

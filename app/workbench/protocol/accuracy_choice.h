@@ -14,9 +14,10 @@ struct AccuracyChoice {
   bool ignoreNonFloat = false;          ///< ignore_non_fp: integers, bools and texts pass
   bool strict = false;                  ///< strict_accuracy: no fp64 reference, the tolerance alone decides
   bool forwardOnly = false;             ///< only_fwd: no scalar loss of outputs that require gradients
+  bool torchSame = false;               ///< same()'s own answer where errors are NaN or infinite
   bool toleranceGiven = false;          ///< by the user: what a repro's configuration says does not count then
 
-  KERF_FIELDS(tolerances, requireFp64, ignoreNonFloat, strict, forwardOnly, toleranceGiven)
+  KERF_FIELDS(tolerances, requireFp64, ignoreNonFloat, strict, forwardOnly, torchSame, toleranceGiven)
 };
 
 }  // namespace kerf::workbench
