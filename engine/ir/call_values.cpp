@@ -1,6 +1,23 @@
 #include "engine/ir/call_values.h"
 
+#include <algorithm>
+
 namespace kerf::inline ir {
+namespace {
+
+bool isListIndex(const Node& node, const ValueList& args) {
+  if (node.args().size() < 2 || args.size() < 2 || !args[0].isTensor()) return false;
+  const ListArgument* list = node.args()[1].asList();
+  if (list == nullptr || list->isTuple || list->items.empty()) return false;
+  if (!node.target().ends_with("operator.getitem") && !node.target().ends_with("operator.setitem")) return false;
+  return std::ranges::all_of(args[1].list(), [](const Value& item) { return item.asSymInt() || item.as<bool>(); });
+}
+
+}  // namespace
+
+void keepListIndex(const Node& node, ValueList& args) {
+  if (isListIndex(node, args)) args[1] = Value(ValueList{args[1]});
+}
 
 Result<CallValues> callValues(const Node& node, const std::function<const Value&(NodeId)>& lookup) {
   CallValues call;
@@ -9,6 +26,7 @@ Result<CallValues> callValues(const Node& node, const std::function<const Value&
     KERF_TRY(Value value, argumentToValue(argument, lookup));
     call.args.push_back(std::move(value));
   }
+  keepListIndex(node, call.args);
   for (const auto& [key, argument] : node.kwargs()) {
     KERF_TRY(Value value, argumentToValue(argument, lookup));
     call.kwargs.emplace_back(key, std::move(value));

@@ -1,5 +1,6 @@
 // Dynamo's graphs call Python's functions and methods: they are compiled as the ATen ops that these are made of.
 #include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 
@@ -116,6 +117,74 @@ class GraphModule(torch.nn.Module):
   const auto result = (*graph)->run({turned, other});
   ASSERT_TRUE(result) << result.error().text();
   expectClose(other, turned, 0, "the input after the run");
+}
+
+/// The values of the graph's only output, which both engines agree on.
+std::vector<float> resultOf(const std::string& statement, const ValueList& inputs, std::string_view parameters) {
+  const GraphModule module = parsed(fmt::format("\nclass GraphModule(torch.nn.Module):\n    def forward(self, {}):\n"
+                                                "        out = {}\n        return (out,)\n",
+                                                parameters, statement)
+                                        .c_str());
+  const auto graph = compileFx(module, {});
+  if (!graph) {
+    ADD_FAILURE() << graph.error().text();
+    return {};
+  }
+  expectLikeInterpreter(module, **graph, inputs);
+  const auto result = Interpreter(module, referenceOps()).run(inputs);
+  if (!result) return {};
+  const Tensor out = testing_support::partsOf(*result)[0].tensor().contiguous().value();
+  return {out.data<float>(), out.data<float>() + out.numel()};
+}
+
+Tensor floats(const std::vector<float>& values) {
+  Tensor tensor = *Tensor::zeros(DType::Float32, {std::int64_t(values.size())});
+  std::ranges::copy(values, tensor.data<float>());
+  return tensor;
+}
+
+TEST(PythonLevel, LossesTakeTheReductionByName) {
+  struct Row {
+    std::string call;
+    std::vector<float> expected;
+  };
+  const ValueList inputs{floats({1, 2, 4}), floats({1, 4, 1})};
+  const Row rows[] = {
+      {"mse_loss(v, u, reduction = 'mean')", {13.0f / 3}},
+      {"mse_loss(v, u, None, None, 'sum')", {13}},
+      {"mse_loss(v, u, reduction = 'none')", {0, 4, 9}},
+      {"mse_loss(v, u, size_average = False)", {13}},
+      {"mse_loss(v, u, reduce = False)", {0, 4, 9}},
+      {"l1_loss(input = v, target = u, reduction = 'sum')", {5}},
+      {"smooth_l1_loss(v, u, reduction = 'sum', beta = 2.0)", {3}},
+      {"huber_loss(v, u, 'none', 2.0)", {0, 2, 4}},
+      {"hinge_embedding_loss(v, u, margin = 2.0, reduction = 'sum')", {1 + 2 + 4}},
+      {"poisson_nll_loss(v, u, log_input = False, reduction = 'none', eps = 0.0)",
+       {1, 2 - 4 * std::log(2.0f), 4 - std::log(4.0f)}},
+      {"kl_div(v, u, reduction = 'batchmean', log_target = False)", {(-1 + 4 * (std::log(4.0f) - 2) - 4) / 3}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.call);
+    const auto given = resultOf("torch.nn.functional." + row.call, inputs, "v: \"f32[3]\", u: \"f32[3]\"");
+    EXPECT_THAT(given, ::testing::Pointwise(::testing::FloatNear(1e-5f), row.expected));
+  }
+}
+
+TEST(PythonLevel, TheThirdArgumentOfEluIsInplace) {
+  const ValueList inputs{floats({-1, 0, 2})};
+  const std::vector<float> expected{std::expm1(-1.0f), 0, 2};
+  for (const auto* call : {"elu(v, 1.0, False)", "elu(v)", "elu(v, alpha = 1.0, inplace = False)"})
+    EXPECT_THAT(resultOf(std::string("torch.nn.functional.") + call, inputs, "v: \"f32[3]\""),
+                ::testing::Pointwise(::testing::FloatNear(1e-6f), expected))
+        << call;
+}
+
+TEST(PythonLevel, AListOfNumbersIsAnIndexTensor) {
+  const ValueList inputs{testing_support::counted({3, 2}, 0)};
+  const auto rows = [&](const std::string& statement) { return resultOf(statement, inputs, "v: \"f32[3, 2]\""); };
+  EXPECT_EQ(rows("v[[2, 0]] * 1.0"), rows("torch.cat([v[2:3], v[0:1]])"));
+  EXPECT_EQ(rows("v[(2, 0)] * 1.0").size(), 1u) << "a tuple has one number for each dimension";
+  EXPECT_EQ(rows("v[(slice(None, None, None), [1])] * 1.0"), rows("v[:, 1:2] * 1.0"));
 }
 
 }  // namespace

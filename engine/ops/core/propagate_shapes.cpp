@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/ir/call_values.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
@@ -93,6 +94,7 @@ class Propagation {
       if (known) kwargs.emplace_back(name, std::move(single[0]));
     }
     if (!known) return keep(id);
+    keepListIndex(node, args);
     const ShapeEnv::Mark before = m_env.mark();
     auto result = call(node, args, kwargs);
     // What depends on values was recorded with PyTorch's own symbols.

@@ -23,10 +23,31 @@ std::int64_t dimensionsTaken(const Value& item) {
   return 1;
 }
 
+/// A list of numbers, as in x[[1, 2]]: the tensor of them indexes.
+bool isNumberList(const Value& value) {
+  return value.isList() && !isSlice(value) && !value.list().empty() &&
+         std::ranges::all_of(value.list(), [](const Value& item) { return item.asSymInt() || item.as<bool>(); });
+}
+
+Result<Value> asIndexTensor(const PythonCall& call, const Tensor& self, const Value& numbers) {
+  const DType dtype = numbers.list()[0].as<bool>() != nullptr ? DType::Bool : DType::Int64;
+  ValueList items;
+  for (const Value& number : numbers.list()) {
+    KERF_TRY(Value item,
+             call.aten("scalar_tensor.default", {number}, {{"dtype", Value(dtype)}, {"device", Value(self.device())}}));
+    items.push_back(std::move(item));
+  }
+  return call.aten("stack.default", {Value(std::move(items))});
+}
+
 /// Index items in order, with `...` replaced by full slices.
 Result<ValueList> itemsOf(const PythonCall& call, const Tensor& self, const Value& index) {
   const bool single = !index.isList() || isSlice(index);
-  const ValueList given = single ? ValueList{index} : index.list();
+  ValueList given = single ? ValueList{index} : index.list();
+  for (Value& item : given) {
+    if (!isNumberList(item)) continue;
+    KERF_TRY(item, asIndexTensor(call, self, item));
+  }
   std::int64_t taken = 0;
   for (const Value& item : given) taken += dimensionsTaken(item);
   if (taken > self.dim())

@@ -159,6 +159,28 @@ Result<Value> callOverload(const PythonCall& call, const std::string& name) {
   return fail(ErrorCode::UnsupportedOp, "no overload of '{}' takes these arguments", name);
 }
 
+/// Activations of torch.nn.functional and the position of their `inplace`, where ATen's op may have another parameter.
+struct InplacePosition {
+  std::string_view name;
+  std::size_t position;
+};
+constexpr InplacePosition inplacePositions[] = {
+    {"elu", 2},         {"celu", 2},     {"leaky_relu", 2}, {"selu", 1}, {"relu", 1}, {"relu6", 1}, {"hardswish", 1},
+    {"hardsigmoid", 1}, {"hardtanh", 3}, {"threshold", 3},  {"silu", 1}, {"mish", 1}, {"rrelu", 4},
+};
+
+/// What torch.nn.functional alone takes in its own way: losses by the name of the reduction, `inplace` by position.
+/// None: the call is as any other.
+std::optional<Result<Value>> callFunctional(const PythonCall& call) {
+  if (const PythonRow loss = functionalLossRow(call.name); loss.run != nullptr) return loss.run(call);
+  const auto found = std::ranges::find(inplacePositions, call.name, &InplacePosition::name);
+  if (found == std::end(inplacePositions) || call.args.size() <= found->position) return {};
+  ValueList args(call.args.begin(), call.args.begin() + std::ptrdiff_t(found->position));
+  KeywordValues kwargs = call.kwargs;
+  kwargs.emplace_back("inplace", call.args[found->position]);
+  return callOverload({call.name, args, kwargs, call.ops}, std::string(call.name));
+}
+
 const PythonRow* findRow(std::string_view name) {
   for (const PythonRows rows : {nnFunctionRows(), tensorMethodRows()}) {
     const auto found = std::ranges::find(rows, name, &PythonRow::name);
@@ -247,6 +269,8 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
   if (target.starts_with("builtins.")) target.remove_prefix(9);
   const std::string name = withoutUnderscores(atenName(target));
   const PythonCall call{name, args, kwargs, ops};
+  if (target.starts_with("torch.nn.functional."))
+    if (auto done = callFunctional(call)) return std::move(*done);
   if (const PythonRow* row = findRow(name)) return row->run(call);
   if (name.find('.') != std::string::npos) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target);
   auto result = callOverload(call, name);

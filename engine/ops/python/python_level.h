@@ -35,7 +35,9 @@ struct PythonRow {
 };
 using PythonRows = std::span<const PythonRow>;
 
-PythonRows nnFunctionRows();      ///< torch.nn.functional where arguments differ from ATen's
+PythonRows nnFunctionRows();  ///< torch.nn.functional where arguments differ from ATen's
+/// A loss of torch.nn.functional; without a function for other names.
+PythonRow functionalLossRow(std::string_view name);
 PythonRows tensorMethodRows();    ///< methods and functions of tensors: to, size, float, contiguous
 PythonRows pythonOperatorRows();  ///< operator.* on tensors: indexing, matmul, in-place arithmetic
 
