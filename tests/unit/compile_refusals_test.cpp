@@ -92,8 +92,9 @@ TEST(Refusals, IndicesThatDoNotFit) {
   expectRefused(source + "out = torch.ops.aten.scatter.src(x, 0, j, s)", tooLarge);
   expectRefused(source + "out = torch.ops.aten.scatter_add.default(x, 0, j, s)", tooLarge);
   expectRefused(source + "out = torch.ops.aten.scatter_reduce.two(x, 0, j, s, 'amax')", tooLarge);
-  expectRefused(source + "y = torch.ops.aten.mul.Tensor(x, 2)\n    out = torch.ops.aten.scatter_add_.default(y, 0, j, s)",
-                tooLarge);
+  expectRefused(
+      source + "y = torch.ops.aten.mul.Tensor(x, 2)\n    out = torch.ops.aten.scatter_add_.default(y, 0, j, s)",
+      tooLarge);
   expectRefused("out = torch.ops.aten.scatter.src(x, 0, i, w)", "must have as many dimensions");
   expectRefused("out = torch.ops.aten.scatter.src(x, 0, i, i)", "self and src must have one dtype");
 }

@@ -184,8 +184,8 @@ Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow sliceScatterRows[] = {
-    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, partScatterShape<selectPart, 3, 3>,
-     scatterKernel<selectPart>},
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none,
+     partScatterShape<selectPart, 3, 3>, scatterKernel<selectPart>},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
      none, partScatterShape<slicePart, 3, 5>, scatterKernel<slicePart>},

@@ -177,8 +177,7 @@ constexpr OpRow sliceWriteRows[] = {
      indexFill},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", none, fillShape,
      indexFill},
-    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", none, putShape,
-     putKernel},
+    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", none, putShape, putKernel},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", none, maskedScatterShape,
      maskedScatterKernel},
 };

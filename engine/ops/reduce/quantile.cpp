@@ -92,8 +92,7 @@ Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
     return mismatch(args, "input tensor must be either float or double dtype");
   if (q.dim() > 1 || q.dtype() != args.tensor(0).dtype())
     return mismatch(args, "q must be a scalar or 1D tensor of the input's dtype");
-  for (std::int64_t i = 0; q.defined() && i < q.numel(); ++i)
-    KERF_CHECK(checkFraction(args, q.itemAsDouble(i)));
+  for (std::int64_t i = 0; q.defined() && i < q.numel(); ++i) KERF_CHECK(checkFraction(args, q.itemAsDouble(i)));
   return {};
 }
 
