@@ -15,6 +15,7 @@
 
 #include "engine/process/containment.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/embedded_file.h"
 #include "engine/tensor/storage.h"
 
 namespace kerf::inline minifier::inline oracle {
@@ -70,11 +71,6 @@ class TorchWorker {
   int m_restarts = 0;
 };
 
-/// A file that kerf carries in itself.
-struct EmbeddedFile {
-  std::string_view path;  ///< from the folder that it is put into
-  std::string_view text;
-};
 /// resources/torch_worker.py and the modules that it imports.
 std::span<const EmbeddedFile> torchWorkerFiles();
 
