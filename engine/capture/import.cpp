@@ -96,16 +96,17 @@ std::vector<Recognised> recognisedIn(const fs::path& directory, const ImportLimi
   return found;
 }
 
-std::string listed(const std::vector<Recognised>& files) {
+std::string listed(const std::vector<Recognised>& files, const fs::path& directory) {
   std::string text;
   for (std::size_t i = 0; i < std::min(files.size(), maxListed); ++i)
-    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", files[i].path.filename().string(), files[i].kind);
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", files[i].path.lexically_relative(directory).string(),
+                        files[i].kind);
   if (files.size() > maxListed) text += fmt::format(" and {} more", files.size() - maxListed);
   return text;
 }
 
-/// The one capture of a folder of single files; `repro.py` and `minifier_launcher.py` win over other repros.
-Result<fs::path> singleFileIn(const fs::path& directory, const ImportLimits& limits) {
+/// The one capture of a folder of single files, or an error and whether there are `several`; `repro.py` and `minifier_launcher.py` win over other repros.
+Result<fs::path> singleFileIn(const fs::path& directory, const ImportLimits& limits, bool& several) {
   std::error_code problem;
   const std::vector<Recognised> found = recognisedIn(directory, limits, problem);
   if (problem) return failAtFile(ErrorCode::Environment, directory, fmt::format("cannot list: {}", problem.message()));
@@ -113,9 +114,11 @@ Result<fs::path> singleFileIn(const fs::path& directory, const ImportLimits& lim
     for (const Recognised& file : found)
       if (file.kind == "repro" && file.path.filename() == preferred) return file.path;
   if (found.size() == 1) return found.front().path;
-  if (!found.empty())
-    return failAtFile(ErrorCode::BadInput, directory,
-                      fmt::format("the folder holds {} captures, name one of them: {}", found.size(), listed(found)));
+  several = !found.empty();
+  if (several)
+    return failAtFile(
+        ErrorCode::BadInput, directory,
+        fmt::format("the folder holds {} captures, name one of them: {}", found.size(), listed(found, directory)));
   const std::vector<fs::path> all = entriesOf(directory, false, problem);
   std::string names;
   for (std::size_t i = 0; i < std::min(all.size(), maxListed); ++i)
@@ -149,20 +152,20 @@ FolderImporter folderImporter(const fs::path& directory) {
   return nullptr;
 }
 
-/// The folder's only folder that holds captures, if it has no file that does.
-Result<Capture> importNested(const fs::path& directory, const ImportLimits& limits, const ImportProgress& progress,
-                             const Error& otherwise) {
-  std::error_code ignored;
-  std::vector<fs::path> known;
-  for (const fs::path& folder : entriesOf(directory, true, ignored))
-    if (folderImporter(folder) != nullptr) known.push_back(folder);
-  if (known.size() == 1) return importFolder(folderImporter(known[0]), known[0], limits, progress);
-  return fail(Error(otherwise));
-}
-
 class Everything {
  public:
+  struct Item {
+    fs::path path;
+    FolderImporter folder = nullptr;
+    std::string_view kind = "folder";
+  };
+
   Everything(const ImportLimits& limits, const ImportProgress& progress) : m_limits(limits), m_progress(progress) {}
+
+  std::vector<Item> items(const fs::path& directory) {
+    collect(directory, 0, false);
+    return m_items;
+  }
 
   Result<std::vector<Capture>> run(const fs::path& directory) {
     collect(directory, 0, false);
@@ -183,22 +186,17 @@ class Everything {
   }
 
  private:
-  struct Item {
-    fs::path path;
-    FolderImporter folder = nullptr;
-  };
-
   /// `logsTaken`: a folder above is a folder of logs, these included.
   void collect(const fs::path& directory, int depth, bool logsTaken) {
     std::error_code ignored;
     if (depth > maxDepth || m_items.size() >= maxEntries) return;
     const FolderImporter whole = folderImporter(directory);
     const bool isLogFolder = whole == static_cast<FolderImporter>(importTorchTrace);
-    if (whole != nullptr && !(isLogFolder && logsTaken)) m_items.push_back({directory, whole});
+    if (whole != nullptr && !(isLogFolder && logsTaken)) m_items.push_back({directory, whole, "folder"});
     if (whole != nullptr && !isLogFolder) return;
     logsTaken = logsTaken || isLogFolder;
     for (const Recognised& file : recognisedIn(directory, m_limits, ignored))
-      if (!logsTaken || file.kind != "torch_trace") m_items.push_back({file.path, nullptr});
+      if (!logsTaken || file.kind != "torch_trace") m_items.push_back({file.path, nullptr, file.kind});
     for (const fs::path& folder : entriesOf(directory, true, ignored)) {
       const std::string name = folder.filename().string();
       if (name != "storages" && name != "tensors" && name != "__pycache__") collect(folder, depth + 1, logsTaken);
@@ -220,6 +218,21 @@ class Everything {
   std::vector<Error> m_failures;
 };
 
+/// What lies in folders below, where the folder itself has no file that opens: the only capture, or a list of them.
+Result<Capture> importNested(const fs::path& directory, const ImportLimits& limits, const ImportProgress& progress,
+                             const Error& otherwise) {
+  const auto items = Everything(limits, progress).items(directory);
+  if (items.empty()) return fail(Error(otherwise));
+  if (items.size() == 1)
+    return items[0].folder != nullptr ? importFolder(items[0].folder, items[0].path, limits, progress)
+                                      : importFile(items[0].path, limits, progress);
+  std::vector<Recognised> found;
+  for (const auto& item : items) found.push_back({item.path, item.kind});
+  return failAtFile(
+      ErrorCode::BadInput, directory,
+      fmt::format("the folders in it hold {} captures, name one of them: {}", found.size(), listed(found, directory)));
+}
+
 }  // namespace
 
 Result<Capture> importCapture(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
@@ -227,8 +240,10 @@ Result<Capture> importCapture(const fs::path& path, const ImportLimits& limits, 
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return importFile(path, limits, progress);
   if (const FolderImporter open = folderImporter(path)) return importFolder(open, path, limits, progress);
-  const auto file = singleFileIn(path, limits);
+  bool several = false;
+  const auto file = singleFileIn(path, limits, several);
   if (file) return importFile(*file, limits, progress);
+  if (several) return fail(Error(file.error()));
   return importNested(path, limits, progress, file.error());
 }
 

@@ -150,6 +150,8 @@ Result<void> ForwardReader::body() {
       comment(m_lexer.take().text);
       continue;
     }
+    if (isDone && std::size_t(next.column) > m_column && next.kind == PythonTokenKind::Name)
+      m_partial->behindReturn.push_back(next.line);
     if (std::size_t(next.column) <= m_column || isDone) return {};
     KERF_CHECK(m_partial == nullptr ? statement() : statementOrSkip());
   }
@@ -229,7 +231,10 @@ Result<void> ForwardReader::annotationOnly(const PythonExpression& target) {
 }
 
 Result<void> ForwardReader::assignment(std::vector<PythonExpression> targets, PythonExpression value) {
-  if (isFree(value, targets)) return {};
+  if (isFree(value, targets)) {
+    for (const PythonExpression& target : targets) m_freed.insert(target.text);
+    return {};
+  }
   KERF_TRY(const bool done, bindingPrologue(targets.front(), value));
   if (done) return {};
   if (targets.size() == 1 && isRename(targets.front(), value)) return {};

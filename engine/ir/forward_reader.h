@@ -1,6 +1,7 @@
 // ForwardReader: reads `def forward(…):` and its body into a graph. Private to engine/ir.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -79,6 +80,7 @@ class ForwardReader {
   std::size_t m_readAgain = 0;     ///< bytes that were read once more behind what was skipped
   std::size_t m_bodyColumn = 0;    ///< of the first statement
   std::vector<NodeId> m_leftOver;  ///< made by statements that were skipped then
+  std::set<std::string> m_freed;   ///< names that the text sets to None
   std::size_t m_endOffset = 0;
   int m_endLine = 0;
   int m_uncalledLine = 0;  ///< of a last statement that only names a function; else 0

@@ -26,7 +26,8 @@ Result<void> ForwardReader::statementOrSkip() {
   const NodeId last = graph.size() == 0 ? NodeId() : graph.order().back();
   Result<void> read = m_lexer.peek().kind == PythonTokenKind::Error ? fail(m_lexer.errorHere("")) : statement();
   const NodeId now = graph.size() == 0 ? NodeId() : graph.order().back();
-  m_uncalledLine = now == last && textBetween(begin, m_lexer.offset()).contains("= torch.") ? line : 0;
+  const bool isUncalled = read && now == last && textBetween(begin, m_lexer.offset()).contains("= torch.");
+  m_uncalledLine = isUncalled ? line : 0;
   if (read || read.error().code == ErrorCode::TooLarge) return read;
   if (m_returned) return read;
   const auto order = graph.order();
@@ -71,7 +72,7 @@ Result<void> ForwardReader::returnWhatIsUnused() {
   for (std::size_t i = m_leftOver.size(); i-- > 0;)
     if (graph.node(m_leftOver[i]).users().empty()) KERF_CHECK(graph.eraseNode(m_leftOver[i]));
   if (m_uncalledLine > 0) m_partial->skipped.push_back({m_uncalledLine, "it is cut within the name of what is called"});
-  returnUnused(graph, lastLine(), *m_partial);
+  returnUnused(graph, lastLine(), *m_partial, m_freed);
   m_returned = graph.outputNode().valid();
   return {};
 }

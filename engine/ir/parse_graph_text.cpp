@@ -5,6 +5,7 @@
 #include "engine/ir/parser.h"
 #include "engine/ir/partial_reading.h"
 #include "engine/ir/python_expression.h"
+#include "engine/ir/shortened_line.h"
 #include "engine/ir/shown_function.h"
 #include "engine/ir/symbol_text.h"
 
@@ -32,7 +33,8 @@ class GraphTextReader {
       at = end + 1;
       if (line.empty()) continue;
       const bool isHeader = !started && (m_partial == nullptr || line.starts_with("graph("));
-      const auto read = isHeader ? header(line) : statement(line);
+      if (m_partial != nullptr && isEllipsis(line)) continue;
+      const auto read = isHeader ? header(line) : statementAsTold(line);
       if (!read && (m_partial == nullptr || read.error().code == ErrorCode::TooLarge)) return fail(Error(read.error()));
       if (!read) m_partial->skipped.push_back({m_line, read.error().message});
       started = true;
@@ -58,6 +60,15 @@ class GraphTextReader {
       const std::string_view type = colon == std::string_view::npos ? "" : trim(item.substr(colon + 1));
       KERF_CHECK(addNode(Opcode::Placeholder, name, name, type, {}, {}));
     }
+    return {};
+  }
+
+  /// A line that ends with "..." is read as far as it is told, where the reading is partial.
+  Result<void> statementAsTold(std::string_view line) {
+    const auto told = m_partial != nullptr ? completedGraphLine(line) : std::nullopt;
+    if (!told) return statement(line);
+    KERF_CHECK(statement(*told));
+    m_partial->shortened.push_back(m_line);
     return {};
   }
 

@@ -5,6 +5,7 @@
 #include "engine/ir/parser.h"
 #include "engine/ir/partial_reading.h"
 #include "engine/ir/python_expression.h"
+#include "engine/ir/shortened_line.h"
 #include "engine/ir/shown_function.h"
 
 namespace kerf::inline ir {
@@ -37,7 +38,11 @@ class TabularReader {
       at = end + 1;
       const bool isRule = line.find_first_not_of("-=+| ") == std::string_view::npos;
       if (isRule || line.starts_with("opcode ") || line.starts_with("opcode|")) continue;
-      const auto read = row(line);
+      if (m_partial != nullptr && isEllipsis(line)) {
+        m_partial->shortened.push_back(m_line);
+        continue;
+      }
+      const auto read = rowAsTold(line);
       if (!read && (m_partial == nullptr || read.error().code == ErrorCode::TooLarge)) return fail(Error(read.error()));
       if (!read) m_partial->skipped.push_back({m_line, read.error().message});
     }
@@ -47,6 +52,15 @@ class TabularReader {
   }
 
  private:
+  /// A row that ends with "..." is read as far as it is told, where the reading is partial.
+  Result<void> rowAsTold(std::string_view line) {
+    const auto told = m_partial != nullptr ? completedRow(line) : std::nullopt;
+    if (!told) return row(line);
+    KERF_CHECK(row(*told));
+    m_partial->shortened.push_back(m_line);
+    return {};
+  }
+
   Result<void> row(std::string_view line) {
     if (m_finished) return pythonError(m_line, "there are rows after the output");
     const std::string_view word = takeWord(line);

@@ -16,6 +16,8 @@ struct PartialReading {
     std::string message;
   };
   std::vector<Skipped> skipped;      ///< statements that could not be read, in order
+  std::vector<int> shortened;        ///< lines that somebody ended with "...": they are read as far as they are told
+  std::vector<int> behindReturn;     ///< first lines of what stands behind a return, which no graph computes
   std::vector<std::string> inputs;   ///< names that nothing defines: placeholders now
   std::vector<std::string> outputs;  ///< where nothing is returned: the values that nothing uses are
   int endLine = 0;                   ///< last line of a text without a return; 0: it has one

@@ -16,17 +16,22 @@ Result<NodeId> inventPlaceholder(Graph& graph, std::string_view name, PartialRea
   return made;
 }
 
-void returnUnused(Graph& graph, int endLine, PartialReading& partial) {
-  ListArgument unused{{}, true};
+void returnUnused(Graph& graph, int endLine, PartialReading& partial, const std::set<std::string>& freed) {
+  std::vector<NodeId> unused, kept;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || !node.users().empty()) continue;
-    unused.items.emplace_back(id);
-    partial.outputs.push_back(node.name());
+    unused.push_back(id);
+    if (!freed.contains(node.name())) kept.push_back(id);
   }
-  if (unused.items.empty()) return;
+  if (unused.empty()) return;
+  ListArgument returned{{}, true};
+  for (const NodeId id : kept.empty() ? unused : kept) {
+    returned.items.emplace_back(id);
+    partial.outputs.push_back(graph.node(id).name());
+  }
   partial.endLine = endLine;
-  graph.output(Argument(std::move(unused)));
+  graph.output(Argument(std::move(returned)));
 }
 
 }  // namespace kerf::inline ir

@@ -33,17 +33,56 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Original places instead of the private folder's in what people read; ranges that are still read keep the latter.
-void nameOriginals(Capture& capture, const fs::path& root, const fs::path& original) {
-  const auto rename = [&](fs::path& file) {
+/// Says the original place of a file instead of the private folder's.
+struct Renamed {
+  fs::path root, original;
+
+  void operator()(fs::path& file) const {
     if (file == root) {
       file = original;
       return;
     }
     const auto inside = file.lexically_relative(root);
-    if (!inside.empty() && *inside.begin() != "..") file = original / inside;
-  };
-  for (auto& graph : capture.graphs) rename(graph.origin.file);
+    if (!inside.empty() && *inside.begin() != ".." && *inside.begin() != ".") file = original / inside;
+  }
+
+  /// Of nodes that come from the file itself, not from the user's code.
+  void operator()(GraphModule& module) const {
+    const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
+    for (const NodeId id : order) {
+      const std::string& known = module.graph.node(id).meta().sourceFile;
+      if (!known.starts_with(root.native())) continue;
+      fs::path file(known);
+      (*this)(file);
+      NodeMeta meta = module.graph.node(id).meta();
+      meta.sourceFile = file.string();
+      module.graph.setMeta(id, std::move(meta));
+    }
+    if (module.submodules.empty()) return;
+    for (auto& [path, submodule] : module.submodules.edit()) {
+      if (!submodule.graph) continue;
+      GraphModule nested = *submodule.graph;
+      (*this)(nested);
+      submodule.graph = std::make_shared<const GraphModule>(std::move(nested));
+    }
+  }
+
+  void operator()(CapturedGraph& graph) const {
+    (*this)(graph.origin.file);
+    (*this)(graph.module);
+    if (!graph.pending) return;
+    graph.pending = [self = *this, load = graph.pending]() -> Result<CapturedGraph> {
+      auto loaded = load();
+      if (loaded) self(*loaded);
+      return loaded;
+    };
+  }
+};
+
+/// Original places instead of the private folder's in what people read; ranges that are still read keep the latter.
+void nameOriginals(Capture& capture, const fs::path& root, const fs::path& original) {
+  const Renamed rename{root, original};
+  for (auto& graph : capture.graphs) rename(graph);
   if (!capture.details) return;
   auto details = std::make_shared<CaptureDetails>(*capture.details);
   for (auto& record : details->records) rename(record.origin.file);
@@ -59,6 +98,7 @@ std::shared_ptr<const void> held(TemporaryFolder folder) {
 Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& text, std::int64_t captureId) {
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(const auto rows, store->graphs(captureId));
+  KERF_TRY(const auto origin, store->capture(captureId));
   KERF_TRY(auto folder, TemporaryFolder::create());
   std::optional<Capture> whole;
   for (const auto& row : rows) {
@@ -66,6 +106,7 @@ Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& te
     KERF_TRY(auto one, importCapture(file));
     if (one.graphs.empty()) return fail(ErrorCode::Internal, "graph c{}/g{} reads back empty", captureId, row.ordinal);
     one.graphs.front().name = row.name;
+    nameOriginal(one.graphs.front(), file, origin.path);
     if (!whole)
       whole = std::move(one);
     else
@@ -139,6 +180,10 @@ Result<CaptureSourcePtr> openStored(Workbench& bench, const std::string& text, c
 }
 
 }  // namespace
+
+void nameOriginal(CapturedGraph& graph, const fs::path& copy, const fs::path& original) {
+  Renamed{copy, original}(graph.module);
+}
 
 Result<CaptureSourcePtr> openStoredFiles(Workbench& bench, std::int64_t captureId, const Job& job) {
   const auto text = fmt::format("c{}", captureId);

@@ -3,6 +3,7 @@
 // a capture of that graph.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ Result<CaptureSourcePtr> openCapture(Workbench& bench, const std::string& text, 
 Result<std::vector<CaptureSourcePtr>> openAll(Workbench& bench, const std::string& path, const Job& job);
 /// A capture that the store keeps as files. Kept under "c<id>".
 Result<CaptureSourcePtr> openStoredFiles(Workbench& bench, std::int64_t captureId, const Job& job);
+
+/// Nodes that come from the file `copy` itself, not from the user's code, come from `original`.
+void nameOriginal(CapturedGraph& graph, const std::filesystem::path& copy, const std::filesystem::path& original);
 
 /// Index of the graph that `name` means: its name, "g3" (its number), or a stage or compile id that only one graph has.
 /// With an empty name, the only graph. BadUsage and NotFound list the names; `text` is how the user named the capture.

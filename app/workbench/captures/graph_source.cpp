@@ -22,13 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A graph that the store wrote into a folder of its own.
-Result<AddressedGraph> importMaterialized(const std::string& text, const fs::path& file, TemporaryFolder folder) {
+/// A graph that the store wrote into a folder of its own; `original` is where it comes from.
+Result<AddressedGraph> importMaterialized(const std::string& text, const fs::path& file, TemporaryFolder folder,
+                                          const fs::path& original) {
   trustStorages(file.parent_path() / "storages");
   KERF_TRY(auto capture, importCapture(file));
   if (capture.graphs.empty()) return fail(ErrorCode::Internal, "{} reads back without a graph", text);
   AddressedGraph source{text, std::move(capture), 0, {}, std::make_shared<TemporaryFolder>(std::move(folder))};
   source.capture.path = text;
+  nameOriginal(source.graph(), file, original);
   return source;
 }
 
@@ -86,7 +88,7 @@ Result<AddressedGraph> readStored(Workbench& bench, Store& store, const std::str
   }
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, store.materialize(row.id, folder.path()));
-  return importMaterialized(text, file, std::move(folder));
+  return importMaterialized(text, file, std::move(folder), capture.path);
 }
 
 Result<AddressedGraph> fromCapture(Workbench& bench, const std::string& text, const StoreId& id, const Job& job) {
@@ -141,7 +143,7 @@ Result<AddressedGraph> fromReduction(Workbench& bench, const std::string& text, 
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, materializeOf(*store, id, folder.path()));
-  KERF_TRY(auto source, importMaterialized(text, file, std::move(folder)));
+  KERF_TRY(auto source, importMaterialized(text, file, std::move(folder), text));
   source.edited = true;
   return source;
 }
@@ -151,7 +153,7 @@ Result<AddressedGraph> fromRepro(Workbench& bench, const std::string& text, cons
   KERF_CHECK(store->repro(id.number));
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, store->materializeRepro(id.number, folder.path()));
-  KERF_TRY(auto source, importMaterialized(text, file, std::move(folder)));
+  KERF_TRY(auto source, importMaterialized(text, file, std::move(folder), text));
   source.edited = true;
   return source;
 }

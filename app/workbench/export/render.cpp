@@ -24,10 +24,19 @@ std::string lines(std::string text) {
 RenderResult asTable(const CapturedGraph& graph, const Job&) { return lines(printTabular(graph.module.graph)); }
 RenderResult asText(const CapturedGraph& graph, const Job&) { return lines(printGraphText(graph.module.graph)); }
 RenderResult asCode(const CapturedGraph& graph, const Job&) { return lines(printPythonCode(graph.module)); }
-/// print_readable() with shapes, strides and devices.
+bool hasStackTraces(const GraphModule& module) {
+  const auto has = [&](NodeId id) { return !module.graph.node(id).meta().stackTrace.empty(); };
+  return std::ranges::any_of(module.graph.order(), has) ||
+         std::ranges::any_of(module.submodules, [](const auto& entry) {
+           return entry.second.graph != nullptr && hasStackTraces(*entry.second.graph);
+         });
+}
+
+/// print_readable() with shapes, strides and devices, and the user's lines where they were recorded.
 RenderResult asReadable(const CapturedGraph& graph, const Job&) {
   PythonCodeOptions options;
   options.annotateValues = options.includeStride = options.includeDevice = true;
+  options.includeStackTraces = hasStackTraces(graph.module);
   return lines(printReadable(graph.module, options));
 }
 RenderResult asDot(const CapturedGraph& graph, const Job&) { return dotText(graph.module.graph, graph.name); }

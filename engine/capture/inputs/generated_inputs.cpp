@@ -48,7 +48,7 @@ Result<void> checkBindings(const SymbolBindings& given, const SymbolBindings& bi
   for (const std::string& name : names)
     if (!bindings.contains(name)) missing.push_back(name);
   if (missing.empty()) return {};
-  return fail(ErrorCode::BadInput, "give values for the symbols {}", fmt::join(missing, ", "));
+  return fail(ErrorCode::BadInput, Hint{Advice::GiveSizes}, "give values for the symbols {}", fmt::join(missing, ", "));
 }
 
 /// Sizes or strides whose symbols are bound.

@@ -147,7 +147,8 @@ Result<EvaluatedInputs> evaluateInputs(const CapturedGraph& graph, const SymbolB
     std::set<std::string> missing;
     for (const std::string& name : names)
       if (!bindings.contains(name)) missing.insert(name);
-    if (!missing.empty()) return fail(ErrorCode::BadInput, "give values for the symbols {}", joined(missing));
+    if (!missing.empty())
+      return fail(ErrorCode::BadInput, Hint{Advice::GiveSizes}, "give values for the symbols {}", joined(missing));
     for (GraphInput& input : result.inputs) {
       auto evaluated = evaluateInput(input, recorded, bindings);
       if (!evaluated) return fail(std::move(evaluated.error().while_(fmt::format("sizing '{}'", input.name))));
@@ -156,7 +157,8 @@ Result<EvaluatedInputs> evaluateInputs(const CapturedGraph& graph, const SymbolB
   std::set<std::string> valueless;
   for (const GraphInput& input : result.inputs)
     if (input.kind == GraphInput::Kind::SymInt && !input.sym.hint) collectSymbols(input.sym.text, valueless);
-  if (!valueless.empty()) return fail(ErrorCode::BadInput, "give values for the symbols {}", joined(valueless));
+  if (!valueless.empty())
+    return fail(ErrorCode::BadInput, Hint{Advice::GiveSizes}, "give values for the symbols {}", joined(valueless));
   if (given.empty()) {
     for (const StorageRef& storage : graph.storages) result.storageBytes.push_back(storage.bytes);
     return result;

@@ -36,11 +36,20 @@ class Walk {
   void line(std::string_view text, int number) {
     PythonLexer lexer(text, number);
     std::string_view before, function;
+    int storage = 0;  // brackets open since "reader.storage("
     for (;;) {
       const PythonToken token = lexer.take();
       if (token.kind == PythonTokenKind::End || token.kind == PythonTokenKind::Error) return;
       if (token.kind == PythonTokenKind::Name && before == ".") function = token.text;
-      if (token.kind == PythonTokenKind::Name && before != ".") name(token.text);
+      const bool opens = token.is("(") || token.is("["), closes = token.is(")") || token.is("]");
+      if (opens && (storage > 0 || (before == "storage" && function == "storage"))) ++storage;
+      if (closes && storage > 0) --storage;
+      if (token.kind == PythonTokenKind::Name && before != ".") {
+        if (storage > 0)
+          m_sized.emplace_back(token.text);
+        else
+          name(token.text);
+      }
       if (token.kind == PythonTokenKind::Number && function == "symint" && before == "(") value(token.text);
       if (token.kind == PythonTokenKind::Operator && token.text == ",") function = {};
       before = token.text;
@@ -48,6 +57,7 @@ class Walk {
   }
 
   std::vector<MissingSymbol> take() {
+    for (const std::string& text : m_sized) name(text);
     for (MissingSymbol& symbol : m_found) give(symbol);
     return std::move(m_found);
   }
@@ -76,6 +86,7 @@ class Walk {
   std::vector<std::int64_t> m_values;
   std::size_t m_next = 0;
   std::set<std::string> m_seen;
+  std::vector<std::string> m_sized;  ///< names in sizes of storages, which sympy has ordered
   std::vector<MissingSymbol> m_found;
 };
 

@@ -16,7 +16,7 @@ struct MissingSymbol {
 };
 
 /// The names ("s0", "u3") in these lines that `symbols` lacks, each with a value, in the order in which they are first
-/// mentioned. AOTAutograd passes a symbol before or with the first tensor that has it: the values of reader.symint are
+/// mentioned; those that only sizes of storages mention come last. AOTAutograd passes a symbol before or with the first tensor that has it: the values of reader.symint are
 /// given to the names in order. 8 where none is left.
 std::vector<MissingSymbol> missingSymbols(const SourceText& source, LineRange lines, const Symbols& symbols);
 

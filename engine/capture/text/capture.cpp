@@ -13,6 +13,8 @@
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"
 #include "engine/capture/text/printed_schemas.h"
+#include "engine/capture/text/printed_signature.h"
+#include "engine/capture/text/told_devices.h"
 #include "engine/ir/parser.h"
 
 namespace kerf::inline capture {
@@ -146,6 +148,13 @@ class TextCapture {
     return captured(piece, std::move(read));
   }
 
+  /// Index in textLines() of the first line behind the piece.
+  std::size_t lineBehind(const GraphTextPiece& piece) const {
+    const auto lines = textLines(m_text);
+    const auto behind = std::ranges::find_if(lines, [&](const TextLine& line) { return line.number > piece.lastLine; });
+    return std::size_t(behind - lines.begin());
+  }
+
   static bool computes(const Graph& graph) {
     return graph.outputNode().valid() && std::ranges::any_of(graph.order(), [&](NodeId id) {
              const Opcode op = graph.node(id).op();
@@ -169,6 +178,13 @@ class TextCapture {
     out.module = std::move(module);
     KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
     setLines(piece, out);
+    if (m_text.find("Graph signature:") != m_text.npos || m_text.find("Range constraints:") != m_text.npos)
+      applyPrintedSignature(printedSignature(textLines(m_text), lineBehind(piece)), out, m_notes);
+    if (const std::string device = takeDeviceOfCalls(piece.text, out.module); !device.empty() && m_notes != nullptr)
+      m_notes->push_back(
+          fmt::format("no annotation names a device, and the graph's calls name {}: its inputs are "
+                      "taken to be there",
+                      device));
     m_schemas.apply(out.module.graph, m_notes);
     addStandInAttributes(out.module, m_limits, m_notes);
     KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
@@ -286,6 +302,9 @@ Result<Capture> importGraphText(std::string_view text, const std::filesystem::pa
   origin.line = 1;
   KERF_TRY(capture.graphs, capturedGraphsOfText(text, origin, limits, &capture.notes));
   capture.torchVersion = torchVersionIn(text);
+  if (hasMergeConflict(text))
+    capture.notes.emplace_back(
+        "a merge left both its sides in the text (<<<<<<<, =======, >>>>>>>): the first side is read");
   const auto hasInputs = [](const CapturedGraph& graph) { return !graph.module.graph.placeholders().empty(); };
   if (std::ranges::any_of(capture.graphs, hasInputs))
     capture.notes.emplace_back(

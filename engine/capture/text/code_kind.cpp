@@ -45,7 +45,7 @@ void forLines(std::string_view text, Take take) {
 }
 
 bool hasFreedValues(std::string_view line) {
-  const std::size_t at = line.find(";  ");
+  const std::size_t at = line.find("; ");  // pages that fold blanks leave one of two
   return at != std::string_view::npos && line.find(" = None", at) != std::string_view::npos;
 }
 

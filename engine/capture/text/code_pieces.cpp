@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "engine/capture/text/bare_annotations.h"
+#include "engine/capture/text/lost_indentation.h"
 #include "engine/capture/text/python_scan.h"
+#include "engine/ir/shortened_line.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -25,6 +27,21 @@ bool isReturn(std::string_view content) { return content == "return" || content.
 
 /// Where a docstring that holds the graph ends on the graph's last line: `return (add,)""")`.
 std::size_t docstringEnd(std::string_view content) { return std::min(content.find("\"\"\""), content.find("\'\'\'")); }
+
+/// A class of tests, which holds graphs in its methods' strings.
+bool isTestClass(std::string_view head) {
+  const std::string_view bases = head.substr(std::min(head.find('('), head.size()));
+  return bases.empty() || bases.find("Test") != std::string_view::npos;
+}
+
+/// Whether the line can stand in a class. A quote or bracket that nothing opened ends the string that the class was in;
+/// below a line that ends with ':' quotes are a docstring.
+bool isCode(std::string_view line, bool outside, char above) {
+  if (beginsGraph(line) || beginsTable(line)) return false;
+  if (!outside) return true;
+  const bool quotes = line.starts_with("\"\"\"") || line.starts_with("'''");
+  return !(line.starts_with(')') || line.starts_with(']') || line.starts_with('}') || (quotes && above != ':'));
+}
 
 bool endsGraph(std::string_view content) {
   return beginsGraph(content) || beginsClass(content) || beginsForward(content) || beginsTable(content);
@@ -76,6 +93,7 @@ std::string PieceReader::renamedHead() {
 /// Adds a line of code at its place: lines passed over stay blank.
 void PieceReader::addRow(std::size_t index, std::string_view text) {
   m_taken[index] = true;
+  m_added.push_back(index);
   const std::size_t place = m_lines[index].number - m_piece.line;
   if (place > m_count) m_piece.text.append(place - m_count, '\n');
   m_piece.text += withQuotedAnnotations(text);
@@ -88,7 +106,10 @@ bool PieceReader::readable() {
   const std::size_t indent = leadingSpaces(m_rows.first());
   if (m_content.kind == Kind::Class) m_piece.className = identifierAfter(head(), "class ");
   bool hasForward = m_content.kind != Kind::Class;
+  if (!hasForward && isTestClass(head())) return false;
   PythonScan scan;
+  LostIndentation lost(hasForward, m_piece.className);
+  char above = ':';
   addRow(m_first, m_content.kind == Kind::Function ? renamedHead() : std::string(head()));
   scan.line(head());
   while (const auto row = m_rows.next()) {
@@ -96,7 +117,16 @@ bool PieceReader::readable() {
     const bool shallow = !inner.empty() && leadingSpaces(row->text) <= indent;
     const bool begins = beginsClass(inner) || beginsForward(inner);
     const bool outside = !scan.continues() && !inner.empty() && !inner.starts_with('#');
-    if (shallow && (outside || begins)) break;
+    const bool code = isCode(inner, outside, above);
+    if (!inner.empty() && !inner.starts_with('#')) above = inner.back();
+    if (code && lost.takes(inner, shallow, outside, m_piece.text)) {
+      hasForward = hasForward || (outside && beginsForward(inner));
+      addRow(row->index, std::string(lost.columns(inner), ' ') + std::string(inner));
+      lost.took(inner, outside);
+      scan.line(inner);
+      continue;
+    }
+    if ((shallow && (outside || begins)) || !code) break;
     hasForward = hasForward || (outside && beginsForward(inner));
     const std::size_t quotes = isReturn(inner) ? docstringEnd(row->text) : std::string_view::npos;
     const std::string_view text = row->text.substr(0, quotes);
@@ -104,7 +134,14 @@ bool PieceReader::readable() {
     if (quotes != std::string_view::npos) break;
     scan.line(text);
   }
+  if (!hasForward) giveBack();
   return hasForward;
+}
+
+/// The lines behind the first one may hold a graph of their own.
+void PieceReader::giveBack() {
+  for (const std::size_t index : m_added)
+    if (index != m_first) m_taken[index] = false;
 }
 
 void PieceReader::graphText() {
@@ -125,6 +162,10 @@ void PieceReader::graphText() {
       continue;
     }
     m_taken[row->index] = true;
+    if (isEllipsis(line)) {  // lines are missing here
+      ++joined;
+      continue;
+    }
     if (begins) {
       scan = PythonScan(PythonScan::Text::Graph);
       m_piece.text.append(std::exchange(joined, 0), '\n');  // later nodes keep their line numbers
@@ -134,6 +175,7 @@ void PieceReader::graphText() {
       ++joined;
     }
     scan.line(line);
+    if (line.ends_with("...")) scan = PythonScan(PythonScan::Text::Graph);  // shortened: the next line is another one
     m_piece.text += line;
     m_piece.text += '\n';
     m_piece.lastLine = m_lines[row->index].number;
@@ -146,7 +188,7 @@ void PieceReader::table() {
   while (const auto row = m_rows.next()) {
     const std::string_view line = strippedLine(row->text);
     const bool isRule = line.find_first_not_of("-=+| ") == std::string_view::npos;
-    if (!isRule && !isTableRow(line.starts_with('|') ? strippedLine(line.substr(1)) : line)) break;
+    if (!isRule && !isEllipsis(line) && !isTableRow(line.starts_with('|') ? strippedLine(line.substr(1)) : line)) break;
     m_taken[row->index] = true;
     m_piece.text += line;
     m_piece.text += '\n';

@@ -24,6 +24,7 @@ class PieceReader {
   GraphTextPiece take() { return std::move(m_piece); }
 
  private:
+  void giveBack();
   void addRow(std::size_t index, std::string_view text);
   std::string_view head() const;
   std::string renamedHead();
@@ -34,7 +35,8 @@ class PieceReader {
   LineContent m_content;
   PieceRows m_rows;
   GraphTextPiece m_piece;
-  std::size_t m_count = 0;  ///< rows of a Readable
+  std::vector<std::size_t> m_added;  ///< lines of a Readable
+  std::size_t m_count = 0;           ///< rows of a Readable
 };
 
 }  // namespace kerf::inline capture

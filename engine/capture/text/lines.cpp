@@ -53,7 +53,43 @@ class DiffSigns {
   bool m_inside = false, m_inFence = false;
 };
 
+/// Offset of the line that begins with `mark`, at `from` or behind it.
+std::size_t lineWith(std::string_view text, std::string_view mark, std::size_t from) {
+  for (std::size_t at = text.find(mark, from); at != text.npos; at = text.find(mark, at + 1))
+    if (at == 0 || text[at - 1] == '\n') return at;
+  return text.npos;
+}
+
+/// Follows the places where a merge left both sides: the first side is the text.
+class MergeConflicts {
+ public:
+  explicit MergeConflicts(bool any) : m_any(any) {}
+  std::string_view firstSide(std::string_view line) {
+    if (!m_any) return line;
+    const bool begins = line.starts_with("<<<<<<< ");
+    const bool ends = line.starts_with(">>>>>>> ");
+    if (begins || ends) {
+      m_place = begins ? Place::First : Place::Outside;
+      return {};
+    }
+    if (m_place == Place::First && (line.starts_with("=======") || line.starts_with("||||||| ")))
+      m_place = Place::Other;
+    return m_place == Place::Other ? std::string_view() : line;
+  }
+
+ private:
+  enum class Place { Outside, First, Other };
+  bool m_any;
+  Place m_place = Place::Outside;
+};
+
 }  // namespace
+
+bool hasMergeConflict(std::string_view text) {
+  const std::size_t begin = lineWith(text, "<<<<<<< ", 0);
+  const std::size_t middle = begin == text.npos ? begin : lineWith(text, "=======\n", begin);
+  return middle != text.npos && lineWith(text, ">>>>>>> ", middle) != text.npos;
+}
 
 std::string_view strippedLine(std::string_view line) {
   const std::size_t first = line.find_first_not_of(blanks);
@@ -65,6 +101,7 @@ std::vector<TextLine> textLines(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const PlainCharacters plain(text);
   DiffSigns diff;
+  MergeConflicts conflicts(hasMergeConflict(text));
   std::vector<TextLine> lines;
   for (std::size_t number = 0; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -73,7 +110,7 @@ std::vector<TextLine> textLines(std::string_view text) {
     std::string_view rest = whole;
     do {
       const std::size_t stop = std::min(rest.find('\n'), rest.size());
-      const std::string_view line = diff.after(rest.substr(0, stop));
+      const std::string_view line = diff.after(conflicts.firstSide(rest.substr(0, stop)));
       const bool fence = isFence(line);
       lines.push_back({fence ? std::string() : withQuotedAnnotations(line), number, fence});
       rest.remove_prefix(std::min(stop + 1, rest.size()));

@@ -17,6 +17,8 @@ struct TextLine {
 /// with the lines that it takes away. Non-breaking spaces and typographic quotes become plain ones; a text that is one
 /// string with escaped line breaks is cut at them. Annotations get their quotes. What logs write before each line stays
 /// (LinePrefix).
+/// Whether a merge left both its sides in the text, between "<<<<<<<", "=======" and ">>>>>>>".
+bool hasMergeConflict(std::string_view text);
 std::vector<TextLine> textLines(std::string_view text);
 
 /// Number of leading spaces (a tab counts as eight).

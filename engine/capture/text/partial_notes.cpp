@@ -29,6 +29,13 @@ std::vector<std::string> partialNotes(const std::string& graph, const PartialRea
   for (std::size_t i = 0; i < std::min(partial.skipped.size(), mostStatements); ++i)
     notes.push_back(
         fmt::format("{}: line {} is left out: {}", graph, partial.skipped[i].line, partial.skipped[i].message));
+  for (std::size_t i = 0; i < std::min(partial.shortened.size(), mostStatements); ++i)
+    notes.push_back(fmt::format("{}: line {} is shortened with '...': what stood behind it is missing", graph,
+                                partial.shortened[i]));
+  if (partial.shortened.size() > mostStatements)
+    notes.push_back(fmt::format("{}: {} more lines are shortened", graph, partial.shortened.size() - mostStatements));
+  for (const int line : partial.behindReturn)
+    notes.push_back(fmt::format("{}: what stands behind its return, from line {} on, is left out", graph, line));
   if (partial.skipped.size() > mostStatements)
     notes.push_back(fmt::format("{}: {} more lines are left out", graph, partial.skipped.size() - mostStatements));
   return notes;

@@ -39,6 +39,9 @@ Result<GraphModule> throughPython(GraphModule module) {
     return read;
   }
   copyMeta(module.graph, read->graph);
+  if (module.submodules.empty()) return read;
+  for (auto& [path, own] : read->submodules.edit())
+    if (const Submodule* known = module.submodule(path); own.graph && known != nullptr && known->graph) own = *known;
   return read;
 }
 

@@ -1,0 +1,244 @@
+// Graphs that stand in tests' strings, lost their indentation, were shortened or cut, and what is printed below them.
+#include "engine/capture/text/capture.h"
+#include "engine/ir/printer.h"
+#include "tests/unit/capture_testing.h"
+
+namespace kerf {
+namespace {
+
+Capture imported(const std::string& text) {
+  auto capture = importGraphText(text, "pasted.txt");
+  EXPECT_TRUE(capture) << (capture ? "" : capture.error().text()) << "\n" << text;
+  return capture ? std::move(*capture) : Capture{};
+}
+
+bool says(const Capture& capture, std::string_view text) {
+  return std::ranges::any_of(capture.notes, [&](const std::string& note) { return note.find(text) != note.npos; });
+}
+
+std::string names(const Graph& graph) {
+  std::string text;
+  for (const NodeId id : graph.order()) text += (text.empty() ? "" : " ") + graph.node(id).name();
+  return text;
+}
+
+std::string returned(const Graph& graph) {
+  std::string text;
+  for (const NodeId id : graph.node(graph.outputNode()).inputs()) text += (text.empty() ? "" : " ") + graph.node(id).name();
+  return text;
+}
+
+std::string nestedText(const std::string& behind) {
+  return "        expect(shown, \"\"\"\\\n"
+         "class Net(torch.nn.Module):\n"
+         "    def forward(self, x: \"f32[3, 3]\"):\n"
+         "        body = self.body\n"
+         "        hop = torch.ops.higher_order.invoke_subgraph(body, 'p0', x);  body = x = None\n"
+         "        r: \"f32[3, 3]\" = hop[0];  hop = None\n"
+         "        return (r,)\n\n"
+         "    class body(torch.nn.Module):\n"
+         "        def forward(self, a: \"f32[3, 3]\"):\n"
+         "            c: \"f32[3, 3]\" = torch.ops.aten.cos.default(a);  a = None\n"
+         "            return (c,)\n" +
+         behind;
+}
+
+TEST(DamagedText, NestedGraphsKeepTheirAnnotationsWhateverFollows) {
+  for (const char* behind : {"        \"\"\",\n            strict=True,\n        )\n", "            )\n", "        assert done\n",
+                             "            print(c)\n", "            \"\"\")\n", "", "\"\"\")\n        self.assertEqual(a, b)\n"}) {
+    const Capture capture = imported(nestedText(behind));
+    ASSERT_EQ(capture.graphs.size(), 1u) << behind;
+    const Submodule* body = capture.graphs[0].module.submodule("body");
+    ASSERT_TRUE(body != nullptr && body->graph) << behind;
+    const Graph& graph = body->graph->graph;
+    EXPECT_EQ(names(graph), "a c output") << behind;
+    for (const char* name : {"a", "c"}) {
+      const TensorMeta* meta = graph.node(*graph.find(name)).meta().value.tensor();
+      ASSERT_NE(meta, nullptr) << name << behind;
+      EXPECT_EQ(meta->sizes.size(), 2u);
+    }
+  }
+}
+
+TEST(DamagedText, StatementsBehindTheReturnAreTold) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n"
+      "        y: \"f32[4]\" = torch.ops.aten.sin.default(x)\n        return (y,)\n"
+      "        z: \"f32[4]\" = torch.ops.aten.cos.default(x)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "x y output");
+  EXPECT_TRUE(says(capture, "what stands behind its return, from line 5 on, is left out"));
+}
+
+TEST(DamagedText, LostIndentationIsThatOfTheMethodAbove) {
+  const std::string text =
+      "class GraphModule(torch.nn.Module):\ndef forward(self, n: \"Sym(s37)\", t: \"f32[s99]\"):\n"
+      "# File: /a/b.py:16 in forward, code: return n + t\n"
+      "f: \"Sym(ToFloat(s37))\" = torch.sym_float(n); n = None\n"
+      "r: \"f32[s99]\" = torch.ops.aten.add.Tensor(t, f); t = f = None\nreturn (r,)\nGraph signature:\n# inputs\n";
+  const Capture capture = imported(text);
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "n t f r output");
+  const Capture bare = imported(text.substr(text.find("def ")));
+  ASSERT_EQ(bare.graphs.size(), 1u);
+  EXPECT_EQ(names(bare.graphs[0].module.graph), "n t f r output");
+  EXPECT_EQ(bare.graphs[0].module.graph.node(*bare.graphs[0].module.graph.find("r")).meta().sourceFile, "/a/b.py");
+}
+
+TEST(DamagedText, LostIndentationKeepsNestedGraphsAndTheGraphBehind) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n\ndef forward(\nself,\nx: \"f32[3]\",\n):\nbody_0 = self.body_0\n"
+      "hop = torch.ops.higher_order.invoke_subgraph(body_0, 'p', x); body_0 = x = None\nr: \"f32[3]\" = hop[0]; hop = None\n"
+      "return (r,)\nclass body_0(torch.nn.Module):\ndef forward(self, a: \"f32[3]\"):\n"
+      "c: \"f32[3]\" = torch.ops.aten.cos.default(a); a = None\nreturn (c,)\n"
+      "class GraphModule(torch.nn.Module):\ndef forward(self, z: \"f32[5]\"):\n"
+      "q: \"f32[5]\" = torch.ops.aten.sin.default(z); z = None\nreturn (q,)\n");
+  ASSERT_EQ(capture.graphs.size(), 2u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "x body_0 hop r output");
+  ASSERT_TRUE(capture.graphs[0].module.submodule("body_0") != nullptr);
+  EXPECT_EQ(names(capture.graphs[1].module.graph), "z q output");
+}
+
+TEST(DamagedText, GraphsInTheStringsOfTests) {
+  const std::string graph =
+      "graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
+      "    %r : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})\n    return r\n";
+  for (const std::string& head :
+       {std::string("class T:\n    def test_a(self):\n        expected = \"\"\"\n"),
+        std::string("class TestGraphs(TestCase):\n    def test_a(self):\n        self.assertExpectedInline(text, \"\"\"\\\n"),
+        std::string("class M(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n\n"
+                    "class T(TestCase):\n    def test_a(self):\n        expected = \"\"\"\n"),
+        std::string("class T(TestCase):\n    def test_a(self):\n        class M(torch.nn.Module):\n"
+                    "            def forward(self, x):\n                return torch.relu(x) + 1\n"
+                    "        expected = \"\"\"\n")}) {
+    const Capture capture = imported(head + graph + "\"\"\"\n        self.assertEqual(a, b)\n");
+    ASSERT_EQ(capture.graphs.size(), 1u) << head;
+    EXPECT_EQ(names(capture.graphs[0].module.graph), "x r output") << head;
+  }
+}
+
+TEST(DamagedText, ShortenedNodesAreReadAsFarAsTheyAreTold) {
+  const Capture capture = imported(
+      "graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
+      "    %a : [num_users=1] = call_function[target=torch.relu](args = (%x,), ...\n    ...\n"
+      "    %b : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%a, 2), kwargs = {al...\n"
+      "    return b\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const Graph& graph = capture.graphs[0].module.graph;
+  EXPECT_EQ(names(graph), "x a b output");
+  EXPECT_EQ(graph.node(*graph.find("a")).inputs().size(), 1u);
+  EXPECT_TRUE(says(capture, "line 3 is shortened with '...'"));
+  EXPECT_TRUE(says(capture, "line 5 is shortened with '...'"));
+}
+
+TEST(DamagedText, ShortenedTablesKeepTheirRows) {
+  const Capture capture = imported(
+      "opcode         name    target            args          kwargs\n"
+      "-------------  ------  ----------------  ------------  --------\n"
+      "placeholder    x       x                 ()            {}\n"
+      "call_function  a       aten.sin.default  (x,)          {}\n"
+      "...\n"
+      "call_function  b       aten.add.Tensor   (a, 1...\n"
+      "output         output  output            ((b,),)       {}\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "x a b output");
+  EXPECT_TRUE(says(capture, "line 5 is shortened"));
+  EXPECT_TRUE(says(capture, "line 6 is shortened"));
+}
+
+TEST(DamagedText, ACutTextReturnsWhatItDoesNotFree) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n"
+      "        _guards_fn = self._guards_fn(x);  _guards_fn = None\n"
+      "        probe = torch.ops.aten.cos.default(x);  probe = None\n"
+      "        a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = None\n"
+      "        b: \"f32[4]\" = torch.ops.aten.add.Tensor(a, 1.\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(returned(capture.graphs[0].module.graph), "a");
+  EXPECT_FALSE(says(capture, "cut within the name"));
+  const Capture allFreed = imported(
+      "def forward(self, x: \"f32[4]\"):\n    a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = a = None\n");
+  ASSERT_EQ(allFreed.graphs.size(), 1u);
+  EXPECT_EQ(returned(allFreed.graphs[0].module.graph), "a");
+}
+
+TEST(DamagedText, OfAMergeTheFirstSideIsRead) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n<<<<<<< HEAD\n"
+      "        a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = None\n=======\n"
+      "        a: \"f32[4]\" = torch.ops.aten.cos.default(x);  x = None\n>>>>>>> topic\n        return (a,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const Graph& graph = capture.graphs[0].module.graph;
+  EXPECT_EQ(graph.node(*graph.find("a")).target(), "torch.ops.aten.sin.default");
+  EXPECT_TRUE(says(capture, "a merge left both its sides"));
+}
+
+constexpr const char* program =
+    "ExportedProgram:\n    class GraphModule(torch.nn.Module):\n"
+    "        def forward(self, p_w: \"f32[3, 3]\", b_m: \"f32[3]\", t: \"f32[s9, 3]\"):\n"
+    "            mm: \"f32[s9, 3]\" = torch.ops.aten.mm.default(t, p_w);  t = p_w = None\n"
+    "            add: \"f32[3]\" = torch.ops.aten.add.Tensor(b_m, 1);  b_m = None\n            return (add, mm)\n\n";
+
+void expectSignature(const Capture& capture) {
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const CapturedGraph& graph = capture.graphs[0];
+  ASSERT_TRUE(graph.signature);
+  ASSERT_EQ(graph.signature->inputs.size(), 3u);
+  EXPECT_EQ(graph.signature->inputs[0].kind, "parameter");
+  EXPECT_EQ(graph.signature->inputs[0].target, "lin.weight");
+  EXPECT_EQ(graph.signature->inputs[1].kind, "buffer");
+  EXPECT_FALSE(graph.signature->inputs[1].persistent);
+  EXPECT_EQ(graph.signature->inputs[2].kind, "user_input");
+  ASSERT_EQ(graph.signature->outputs.size(), 2u);
+  EXPECT_EQ(graph.signature->outputs[0].kind, "buffer_mutation");
+  EXPECT_EQ(graph.signature->outputs[0].target, "m");
+  ASSERT_EQ(graph.module.symbolRanges.size(), 1u);
+  EXPECT_EQ(graph.module.symbolRanges[0].name, "s9");
+  EXPECT_EQ(graph.module.symbolRanges[0].lower, 2);
+  EXPECT_EQ(graph.module.symbolRanges[0].upper, 64);
+}
+
+TEST(PrintedSignature, LinesAndOldObjects) {
+  expectSignature(imported(std::string(program) +
+                           "Graph signature:\n    # inputs\n    p_w: PARAMETER target='lin.weight'\n"
+                           "    b_m: BUFFER target='m' persistent=False\n    t: USER_INPUT\n\n    # outputs\n"
+                           "    add: BUFFER_MUTATION target='m'\n    mm: USER_OUTPUT\n\n"
+                           "Range constraints: {s9: VR[2, 64]}\n"));
+  expectSignature(imported(
+      std::string(program) +
+      "Graph signature: ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.PARAMETER: 2>, "
+      "arg=TensorArgument(name='p_w'), target='lin.weight', persistent=None), InputSpec(kind=<InputKind.BUFFER: 3>, "
+      "arg=TensorArgument(name='b_m'), target='m', persistent=False), InputSpec(kind=<InputKind.USER_INPUT: 1>, "
+      "arg=TensorArgument(name='t'), target=None, persistent=None)], "
+      "output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='add'), target='m'), "
+      "OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, arg=TensorArgument(name='mm'), target=None)])\n"
+      "Range constraints: {s9: ValueRanges(lower=2, upper=64, is_bool=False)}\n"));
+  const Capture other = imported(std::string(program) + "Graph signature:\n    # inputs\n    w: PARAMETER target='w'\n");
+  EXPECT_FALSE(other.graphs[0].signature);
+  EXPECT_TRUE(says(other, "which are not the graph's own"));
+}
+
+TEST(ToldDevices, InputsAreWhereTheCallsAre) {
+  const auto text = [](const char* annotation, const char* device) {
+    return fmt::format(
+        "class <lambda>(torch.nn.Module):\n    def forward(self, x: \"{}\"):\n"
+        "        ones: \"f32[4]\" = torch.ops.aten.full.default([4], 1, device = {}, pin_memory = False)\n"
+        "        y: \"f32[8, 4]\" = torch.ops.aten.add.Tensor(x, ones);  x = ones = None\n        return (y,)\n",
+        annotation, device);
+  };
+  const auto deviceOf = [](const Capture& capture, const char* name) {
+    const Graph& graph = capture.graphs.at(0).module.graph;
+    return graph.node(*graph.find(name)).meta().value.tensor()->device.text();
+  };
+  const Capture cuda = imported(text("f32[8, 4]", "device(type='cuda', index=0)"));
+  EXPECT_EQ(deviceOf(cuda, "x"), "cuda:0");
+  EXPECT_EQ(deviceOf(cuda, "y"), "cuda:0");
+  EXPECT_TRUE(says(cuda, "the graph's calls name cuda:0"));
+  EXPECT_EQ(deviceOf(imported(text("f32[8, 4]", "device(type='npu', index=1)")), "x"), "npu:1");
+  const Capture told = imported(text("f32[8, 4]cpu", "device(type='cuda', index=0)"));
+  EXPECT_EQ(deviceOf(told, "x"), "cpu");
+  EXPECT_FALSE(says(told, "the graph's calls name"));
+}
+
+}  // namespace
+}  // namespace kerf
