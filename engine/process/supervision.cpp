@@ -34,6 +34,8 @@ constexpr auto politeness = 300ms;  ///< between SIGTERM and SIGKILL
 constexpr auto stubbornness = 10s;  ///< of processes that SIGKILL does not end, since they wait for a device
 constexpr int tasksPerProcess = 16;
 
+int niceness = 0;  ///< of this process before it went first: its command keeps that
+
 /// The kernel's own limit on threads and processes of a user, far above the supervisor's, for what grows while that
 /// looks away. A user namespace counts its own; elsewhere the user's other programs count as well. It is nothing to
 /// root.
@@ -48,6 +50,7 @@ void limitTasks(const SupervisedCommand& command) {
   usualSignals();
   setLimit(RLIMIT_CORE, 0);
   limitTasks(command);
+  ::setpriority(PRIO_PROCESS, 0, niceness);  // the kernel starts a child of who goes first at 0
   ::setsid();  // where the scheduler shares time between sessions, this one and the supervisor's have the same
   if (command.limits.fileBytes > 0) setLimit(RLIMIT_FSIZE, command.limits.fileBytes);
   offerToTheKernel();
@@ -171,6 +174,7 @@ void holdSignals() {
 }
 
 void goFirst() {
+  niceness = ::getpriority(PRIO_PROCESS, 0);
   const sched_param lowest{.sched_priority = 1};
   (void)::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest);
 }

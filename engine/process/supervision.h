@@ -14,7 +14,8 @@ inline constexpr std::size_t mostCounted = 1000;
 /// Only what is read as a file reaches this process, and SIGKILL: it ends when its work is done.
 void holdSignals();
 
-/// A fork bomb must not keep its supervisor from running; only root may ask for so much.
+/// A fork bomb must not keep its supervisor from running; only root may ask for so much. The command itself
+/// runs as nice as this process was.
 void goFirst();
 
 /// Lets go of what the command writes into: its ends must be the only ones.

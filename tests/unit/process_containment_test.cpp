@@ -1,10 +1,13 @@
 // A command of which nothing may be left, and which may use no more than it was given: in a PID namespace where the
 // system makes one, and under a subreaper.
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "engine/process/clean_environment.h"
@@ -30,6 +33,13 @@ TEST_P(Contained, ASignalIsAnEndOfItsOwn) {
   const auto result = run("kill -SEGV $$");
   EXPECT_EQ(result.end, ContainedEnd::Signalled);
   EXPECT_EQ(result.status, SIGSEGV);
+}
+
+/// `nice kerf minify` makes what it starts nice, though its supervisors go first.
+TEST_P(Contained, IsAsNiceAsItsStarter) {
+  const int niceness = std::min(19, ::getpriority(PRIO_PROCESS, 0) + 1);
+  ASSERT_EQ(::setpriority(PRIO_PROCESS, 0, niceness), 0);
+  EXPECT_EQ(run("nice").output.text(), std::to_string(niceness) + "\n");
 }
 
 TEST_P(Contained, WhatCannotStartIsAnError) {
