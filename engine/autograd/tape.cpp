@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-namespace kerf::inline autograd {
-namespace {
+#include "engine/autograd/gradient_rules_of_ops.h"
 
-/// As PyTorch's engine does before it passes a gradient on (validate_outputs): sizes that were broadcast are summed up,
-/// the dtype is the tensor's.
-Result<Tensor> fitted(const Tensor& gradient, const Tensor& tensor, const OpRunner& run) {
+namespace kerf::inline autograd {
+Result<Tensor> fittedGradient(const Tensor& gradient, const Tensor& tensor, const OpRunner& run) {
   CompositeSteps s(run);
   Tensor result = sumToSize(s, gradient, tensor.symSizes());
   if (result.dtype() != tensor.dtype()) {
@@ -19,8 +17,6 @@ Result<Tensor> fitted(const Tensor& gradient, const Tensor& tensor, const OpRunn
   return result;
 }
 
-/// How many of an op's results, counted from the first, gradients flow back from: derivatives.yaml's
-/// output_differentiability. Statistics of batch norms have none.
 std::size_t differentiableResults(OpId op) {
   const bool batchNorm = op == "aten._native_batch_norm_legit_functional.default"_op ||
                          op == "aten._batch_norm_with_update_functional.default"_op ||
@@ -28,8 +24,6 @@ std::size_t differentiableResults(OpId op) {
                          op == "aten._native_batch_norm_legit_no_training.default"_op;
   return batchNorm ? 1 : SIZE_MAX;
 }
-
-}  // namespace
 
 bool mayHaveGradient(const Value& value) {
   return value.isTensor() && (isFloating(value.tensor().dtype()) || isComplex(value.tensor().dtype()));
@@ -67,7 +61,7 @@ Value Gradients::ofResult(const Value& result) const {
 
 Result<void> Gradients::add(const Tensor& tensor, const Value& gradient, const OpRunner& run) {
   if (!gradient.isTensor()) return {};
-  KERF_TRY(const Tensor part, fitted(gradient.tensor(), tensor, run));
+  KERF_TRY(const Tensor part, fittedGradient(gradient.tensor(), tensor, run));
   const auto [found, isFirst] = m_gradients.try_emplace(nameOf(tensor), part);
   if (isFirst) return {};
   KERF_TRY(found->second, run("aten.add.Tensor"_op, {found->second, part}));

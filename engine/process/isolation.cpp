@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/process/answer_pipe.h"
 #include "engine/process/channel.h"
 #include "engine/process/forbid_programs.h"
 #include "engine/process/fork_gate.h"
@@ -62,6 +63,8 @@ void detachFromTerminal() {
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
 }
 
+int ownPipe = -1;
+
 using Body = std::function<Frame(const SendEvent&)>;
 
 [[noreturn]] void runChild(const Body& body, const IsolationLimits& limits, int pipe, pid_t parent,
@@ -72,6 +75,7 @@ using Body = std::function<Frame(const SendEvent&)>;
   restrictChild(limits, inheritedBytes);
   forbidPrograms();
   if (limits.threads > 0) setThreadCount(limits.threads);
+  ownPipe = pipe;
   Channel channel(pipe);
   const LogRelay relay(channel);
   const Frame answer = body([&](std::string_view event) { (void)channel.send(FrameKind::Event, event); });
@@ -146,6 +150,8 @@ void logEnd(const Child& child, const IsolatedOutcome& outcome) {
 }
 
 }  // namespace
+
+int answerPipe() { return ownPipe; }
 
 std::string IsolatedOutcome::signalName() const {
   if (signal == 0) return fmt::format("exit {}", status);

@@ -37,8 +37,8 @@ PyObject* exceptionOf(ErrorCode code) {
 
 /// Errors that come out of an op's kernel know Python's class by how the message begins: "IndexError: …".
 PyObject* namedException(std::string_view message, std::string_view& rest) {
-  static constexpr std::array<std::string_view, 7> names = {"IndexError",          "TypeError",     "ValueError",
-                                                            "NotImplementedError", "KeyError",      "ZeroDivisionError",
+  static constexpr std::array<std::string_view, 7> names = {"IndexError",          "TypeError", "ValueError",
+                                                            "NotImplementedError", "KeyError",  "ZeroDivisionError",
                                                             "AttributeError"};
   for (const std::string_view name : names) {
     if (!message.starts_with(name) || !message.substr(name.size()).starts_with(": ")) continue;
@@ -68,7 +68,10 @@ Result<Ref> checked(PyObject* object) {
   return Ref::steal(object);
 }
 
+Error pendingError() { return Error(ErrorCode::Cancelled, "a Python exception is pending"); }
+
 PyObject* raise(const Error& error) {
+  if (error.code == ErrorCode::Cancelled && PyErr_Occurred()) return nullptr;
   std::string_view text = error.message;
   PyObject* type = namedException(error.message, text);
   if (type == nullptr) type = exceptionOf(error.code);

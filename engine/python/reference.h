@@ -1,6 +1,7 @@
 // Ref: an owned reference to a Python object; and Python's errors as Kerf's, both ways.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include <Python.h>
 
 #include <string>
@@ -42,6 +43,8 @@ class Ref {
 Error takePythonError();
 /// `object`, or the pending exception where it is null.
 Result<Ref> checked(PyObject* object);
+/// An error that stands for the exception that is pending now: raise() lets that one through.
+Error pendingError();
 /// Sets the Python exception that an error stands for: IndexError, TypeError, NotImplementedError for what Kerf has no op
 /// for, else RuntimeError. Null, so that C functions can return it.
 PyObject* raise(const Error& error);

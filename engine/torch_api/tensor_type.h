@@ -17,5 +17,7 @@ Ref wrapTensor(const Tensor& tensor);
 /// The type that new tensors have: torch.Tensor once its Python half is there, TensorBase before.
 PyTypeObject* tensorClass();
 PyTypeObject* tensorBaseType();
+/// torch.Tensor as Python defines it: what tensors are from now on.
+void setTensorClass(PyTypeObject* type);
 
 }  // namespace kerf::inline torch_api

@@ -54,6 +54,9 @@ endif()
 # Optional components: a machine without them builds and passes.
 find_package(CUDAToolkit QUIET)
 find_package(MPI QUIET COMPONENTS CXX)
+if(NOT Python3_ROOT_DIR AND EXISTS /usr/include/python3.11/Python.h)
+  set(Python3_ROOT_DIR /usr)  # the system's before one that a user built: its library is shared, its modules are readable
+endif()
 find_package(Python3 3.11 EXACT QUIET COMPONENTS Development.Embed)  # opcodes and frames are those of one version
 if(Python3_FOUND)
   add_library(kerf_cpython INTERFACE)

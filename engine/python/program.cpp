@@ -1,0 +1,32 @@
+#include "engine/python/program.h"
+
+#include "engine/process/answer_pipe.h"
+#include "engine/process/in_child.h"
+#include "engine/python/interpreter.h"
+#include "engine/python/sandbox.h"
+
+namespace kerf::inline python {
+namespace {
+
+Result<ProgramAnswer> runHere(const ProgramRequest& request, const ProgramEnvironment& environment,
+                              const EncodeAnswer& encode) {
+  programOutput().limit = request.limits.outputBytes;
+  KERF_CHECK(startInterpreter(environment));
+  if (!refuseInPython()) return fail(ErrorCode::Environment, "CPython takes no audit hook");
+  KERF_CHECK(enterSandbox(answerPipe()));
+  return executeProgram(request, encode);
+}
+
+}  // namespace
+
+Result<ProgramAnswer> runProgram(const ProgramRequest& request, const ProgramEnvironment& environment,
+                                 const EncodeAnswer& encode, std::stop_token stop) {
+  const std::function<Result<ProgramAnswer>()> body = [&] { return runHere(request, environment, encode); };
+  IsolationLimits limits;
+  limits.timeout = request.limits.timeout;
+  limits.memoryBytes = request.limits.memoryBytes;
+  limits.fileBytes = 0;
+  return inChild(body, limits, std::move(stop), "the program", ErrorCode::RuntimeFailed);
+}
+
+}  // namespace kerf::inline python

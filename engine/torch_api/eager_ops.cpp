@@ -1,0 +1,220 @@
+#include "engine/torch_api/eager_ops.h"
+
+#include <algorithm>
+
+#include "engine/autograd/implicit_forms.h"
+#include "engine/autograd/tape.h"
+#include "engine/ops/core/autocast.h"
+#include "engine/ops/core/calls_without_row.h"
+#include "engine/ops/core/memory_use.h"
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/python/python_level.h"
+#include "engine/torch_api/grad_node.h"
+
+namespace kerf::inline torch_api {
+namespace {
+
+NamedResults lastNamed;
+
+template <class Visit>
+void eachTensor(const Value& value, const Visit& visit) {
+  if (value.isTensor()) visit(value.tensor());
+  if (!value.isList()) return;
+  for (const Value& item : value.list()) eachTensor(item, visit);
+}
+
+template <class Visit>
+void eachTensor(const ValueList& args, const KeywordValues& kwargs, const Visit& visit) {
+  for (const Value& value : args) eachTensor(value, visit);
+  for (const auto& [name, value] : kwargs) eachTensor(value, visit);
+}
+
+bool holdsTensor(const ValueList& args) {
+  return std::ranges::any_of(args, [](const Value& value) { return value.isTensor(); });
+}
+
+bool anyNeedsGrad(const ValueList& args, const KeywordValues& kwargs) {
+  bool any = false;
+  eachTensor(args, kwargs, [&](const Tensor& tensor) { any = any || needsGrad(tensor); });
+  return any;
+}
+
+bool writes(const OpInfo& op) {
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i)
+    if (writesTo(op, i)) return true;
+  return false;
+}
+
+/// Ops whose results are what they look at, but never its gradient.
+bool cutsGradient(const OpInfo& op) { return op.schema.name == "aten::detach" || op.schema.name == "aten::detach_"; }
+
+/// A handle that stands for nothing yet.
+Tensor anonymous(Tensor tensor) {
+  tensor.traced = -1;
+  return tensor;
+}
+
+/// A view has a number of its own even where the kernel gave back the handle.
+Value withoutNumbers(const Value& value) {
+  if (value.isTensor()) return anonymous(value.tensor());
+  if (!value.isList()) return value;
+  ValueList items;
+  for (const Value& item : value.list()) items.push_back(withoutNumbers(item));
+  return items;
+}
+
+class EagerOps : public OpCaller {
+ public:
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    const OpInfo* op = findOp(target);
+    if (!op) {
+      if (callsWithoutRow().isPython(target.text)) return callsWithoutRow().python(target.text, args, kwargs, *this);
+      return fail(ErrorCode::UnsupportedOp, "there is no op '{}'", target.text);
+    }
+    if (target.text.starts_with("operator.") && holdsTensor(args)) return callOperator(target.text, args, kwargs);
+    if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
+    KERF_TRY(Value result, dispatch(*op, args, kwargs));
+    lastNamed = {};
+    if (op->schema.returns.size() > 1 && result.isList()) lastNamed = {op, &result.list()};
+    return result;
+  }
+  Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
+                                const SubgraphCaller& subgraphs) const override {
+    return callsWithoutRow().higherOrder(target.text, args, kwargs, subgraphs, *this, false);
+  }
+
+ private:
+  /// Python's operators on tensors are ops of theirs.
+  Result<Value> callOperator(std::string_view name, const ValueList& args, const KeywordValues& kwargs) const {
+    const std::string_view op = tensorOperator(name);
+    return op.empty() ? callsWithoutRow().python(name, args, kwargs, *this) : call(op, args, kwargs);
+  }
+
+  Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+    const bool taped = gradModes().grad && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
+    if (!taped) return compute(op, args, kwargs);
+    if (const Composite form = implicitForm(op.id)) return runProgram(form, op, args, kwargs);
+    const Gradient gradient = gradientOf(op);
+    if (gradient == nothingFlows && !writes(op)) return compute(op, args, kwargs);
+    if (gradient == nullptr && op.decomposition != nullptr && !(op.row->kernel && op.composite))
+      return runProgram(op.decomposition, op, args, kwargs);
+    if (gradient == nullptr && op.composite != nullptr) return runProgram(op.composite, op, args, kwargs);
+    return record(op, args, kwargs);
+  }
+
+  Result<Value> runProgram(Composite program, const OpInfo& op, const ValueList& args,
+                           const KeywordValues& kwargs) const {
+    KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+    return withoutThrowing([&] { return program(bound, OpRunner(*this)); });
+  }
+
+  Result<Value> compute(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    if (writes(op)) {
+      KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+      return written(op, bound, std::move(result));
+    }
+    if (has(op.traits, OpTrait::View)) result = withoutNumbers(result);
+    return mayShareMemory(op) ? sharing(result, args, !cutsGradient(op)) : result;
+  }
+
+  /// Results that look at an argument's memory become variables that know it.
+  static Value sharing(const Value& value, const ValueList& args, bool keepsHistory) {
+    if (value.isList()) {
+      ValueList items;
+      for (const Value& item : value.list()) items.push_back(sharing(item, args, keepsHistory));
+      return items;
+    }
+    if (!value.isTensor() || value.tensor().traced >= 0 || !value.tensor().defined()) return value;
+    VariablePtr of;
+    eachTensor(args, {}, [&](const Tensor& tensor) {
+      if (!of && tensor.storage() == value.tensor().storage()) of = variableOf(tensor);
+    });
+    if (!of) return value;
+    VariablePtr view = makeView(value.tensor(), of, keepsHistory);
+    const Tensor handle = view->tensor;
+    CallScope::keep(std::move(view));
+    return handle;
+  }
+
+  /// What was written into stays the same variable, whose sizes may have changed (unsqueeze_).
+  Result<Value> written(const OpInfo& op, const BoundArguments& bound, Value result) const {
+    for (std::size_t i = 0; i < bound.values.size(); ++i) {
+      if (!writesTo(op, i)) continue;
+      eachTensor(bound.values[i], [&](const Tensor& tensor) {
+        if (const VariablePtr variable = variableOf(tensor)) ++*variable->version;
+      });
+    }
+    if (!result.isTensor() || bound.values.empty() || !bound.values[0].isTensor() || !writesTo(op, 0)) return result;
+    const VariablePtr target = variableOf(bound.tensor(0));
+    if (!target) return result;
+    Tensor now = result.tensor();
+    now.traced = target->tensor.traced;
+    target->tensor = now;
+    return Value(std::move(now));
+  }
+
+  Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+    KERF_TRY(BoundArguments bound, bindArguments(op, args, kwargs));
+    if (!writes(op)) {
+      KERF_TRY(const Value result, referenceOps().call(op.id, args, kwargs));
+      return recordCall(op, bound, result);
+    }
+    return recordInplace(op, bound, args, kwargs);
+  }
+
+  Result<Value> recordInplace(const OpInfo& op, const BoundArguments& bound, const ValueList& args,
+                              const KeywordValues& kwargs) const {
+    if (bound.values.empty() || !bound.values[0].isTensor() || !writesTo(op, 0))
+      return recordOther(op, bound, args, kwargs);
+    VariablePtr target = variableOf(bound.tensor(0));
+    if (!target) {  // an intermediate value of a program that nobody named
+      target = makeVariable(bound.tensor(0));
+      CallScope::keep(target);
+    }
+    if (target->requiresGrad && !target->gradFn)
+      return fail(ErrorCode::RuntimeFailed,
+                  "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (target->base && target->base->requiresGrad && !target->base->gradFn)
+      return fail(ErrorCode::RuntimeFailed,
+                  "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    BoundArguments saved = bound;
+    if (op.id != "aten.copy_.default"_op && op.id != "aten.zero_.default"_op) {
+      KERF_TRY(saved.values[0], bound.tensor(0).clone());
+    }
+    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    KERF_CHECK(recordWrite(op, saved, result, *target));
+    KERF_TRY(Value now, written(op, bound, std::move(result)));
+    if (now.isTensor()) {
+      Tensor handle = now.tensor();
+      handle.traced = target->tensor.traced;
+      return Value(std::move(handle));
+    }
+    return now;
+  }
+
+  /// Ops that write elsewhere than into their first argument (running statistics) are taped by what they give.
+  Result<Value> recordOther(const OpInfo& op, const BoundArguments& bound, const ValueList& args,
+                            const KeywordValues& kwargs) const {
+    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    KERF_TRY(result, written(op, bound, std::move(result)));
+    return recordCall(op, bound, result);
+  }
+};
+
+}  // namespace
+
+const OpCaller& eagerOps() {
+  static const EagerOps instance;
+  return instance;
+}
+
+GradModes& gradModes() {
+  static GradModes modes;
+  return modes;
+}
+
+const NamedResults& lastNamedResults() { return lastNamed; }
+
+}  // namespace kerf::inline torch_api

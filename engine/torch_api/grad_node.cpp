@@ -1,0 +1,264 @@
+#include "engine/torch_api/grad_node.h"
+
+#include <algorithm>
+
+#include "engine/autograd/gradient_rules_of_ops.h"
+#include "engine/autograd/tape.h"
+#include "engine/ops/core/op_call.h"
+#include "engine/torch_api/eager_ops.h"
+
+namespace kerf::inline torch_api {
+namespace {
+
+/// Where a gradient goes: which argument, and which of its items where it is a list.
+struct Place {
+  std::size_t argument;
+  std::ptrdiff_t item = -1;
+};
+
+/// A taped call: all that its formula needs.
+struct SavedCall {
+  const OpInfo* op;
+  BoundArguments args;
+  ValueList results;  ///< one per schema return
+  std::vector<bool> wanted;
+  std::vector<Place> places;  ///< by edge
+  std::vector<VariablePtr> variables;
+};
+
+ValueList resultsOf(const OpInfo& op, const Value& result) {
+  return op.schema.returns.size() == 1 || !result.isList() ? ValueList{result} : result.list();
+}
+
+/// The handle of a result while its node's formula runs.
+Value resultHandle(const Value& value, GradNode& node, std::size_t& next) {
+  if (value.isTensor()) {
+    Tensor tensor = value.tensor();
+    tensor.traced = -1;
+    const std::size_t number = next++;
+    if (!gradModes().grad || !mayHaveGradient(tensor)) return tensor;
+    const VariablePtr variable = makeVariable(tensor);
+    variable->gradFn = node.shared_from_this();
+    variable->outputNumber = number;
+    CallScope::keep(variable);
+    return variable->tensor;
+  }
+  if (!value.isList()) return value;
+  ValueList items;
+  for (const Value& item : value.list()) items.push_back(resultHandle(item, node, next));
+  return items;
+}
+
+/// Gradients by schema return from those by tensor.
+Value regrouped(const Value& like, const ValueList& grads, std::size_t& next) {
+  if (like.isTensor()) return next < grads.size() ? grads[next++] : Value();
+  if (!like.isList()) return {};
+  ValueList items;
+  for (const Value& item : like.list()) items.push_back(regrouped(item, grads, next));
+  return std::ranges::all_of(items, &Value::isNone) ? Value() : Value(std::move(items));
+}
+
+Result<ValueList> flowBack(const SavedCall& saved, GradNode& node, const ValueList& grads, const OpRunner& run) {
+  const Gradient gradient = gradientOf(*saved.op);
+  if (gradient == nullptr)
+    return fail(ErrorCode::UnsupportedOp, "the derivative for '{}' is not implemented", saved.op->schema.qualifiedName());
+  std::size_t next = 0, nextGrad = 0;
+  ValueList results, flowing;
+  for (const Value& result : saved.results) results.push_back(resultHandle(result, node, next));
+  for (const Value& result : saved.results) flowing.push_back(regrouped(result, grads, nextGrad));
+  const CallRecord call{saved.args, results, saved.wanted};
+  KERF_TRY(const ValueList flows, gradient(call, flowing, run));
+  ValueList byEdge;
+  for (const auto& [argument, item] : saved.places) {
+    Value flow = argument < flows.size() ? flows[argument] : Value();
+    if (item >= 0) flow = flow.isList() && std::size_t(item) < flow.list().size() ? flow.list()[std::size_t(item)] : Value();
+    if (flow.isTensor()) {
+      const Value& given = saved.args.values[argument];
+      const Tensor& like = item >= 0 ? given.list()[std::size_t(item)].tensor() : given.tensor();
+      KERF_TRY(flow, fittedGradient(flow.tensor(), like, run));
+    }
+    byEdge.push_back(std::move(flow));
+  }
+  return byEdge;
+}
+
+void connect(SavedCall& saved, GradNode& node, const Value& value, Place place) {
+  if (value.isList()) {
+    for (std::size_t i = 0; i < value.list().size(); ++i)
+      connect(saved, node, value.list()[i], {place.argument, std::ptrdiff_t(i)});
+    return;
+  }
+  if (!value.isTensor()) return;
+  const VariablePtr variable = variableOf(value.tensor());
+  if (!variable) return;
+  saved.variables.push_back(variable);
+  Edge edge = edgeOf(*variable);
+  if (!edge.node) return;
+  saved.wanted[place.argument] = true;
+  saved.places.push_back(place);
+  node.edges.push_back(std::move(edge));
+}
+
+std::size_t countTensors(const ValueList& values) {
+  std::size_t count = 0;
+  for (const Value& value : values) count += value.isList() ? countTensors(value.list()) : value.isTensor();
+  return count;
+}
+
+Tensor shapeOf(const Tensor& tensor) { return metaTensor(tensor.dtype(), tensor.symSizes(), tensor.symStrides()); }
+
+std::shared_ptr<GradNode> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
+  auto node = makeNode(nodeName(op), countTensors(results));
+  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}};
+  for (std::size_t i = 0; i < args.values.size(); ++i) connect(saved, *node, args.values[i], {i});
+  node->backward = [saved = std::move(saved)](GradNode& self, const ValueList& grads, const OpRunner& run) {
+    return flowBack(saved, self, grads, run);
+  };
+  return node;
+}
+
+Value tagged(const Value& value, const std::shared_ptr<GradNode>& node, const std::vector<VariablePtr>& given,
+             bool differentiable) {
+  if (value.isList()) {
+    ValueList items;
+    for (const Value& item : value.list()) items.push_back(tagged(item, node, given, differentiable));
+    return items;
+  }
+  if (!value.isTensor()) return value;
+  node->resultMetas.push_back(shapeOf(value.tensor()));
+  const std::size_t number = node->resultMetas.size() - 1;
+  Tensor tensor = value.tensor();
+  tensor.traced = -1;
+  if (!differentiable || !mayHaveGradient(value)) return tensor;
+  const auto shared = std::ranges::find_if(
+      given, [&](const VariablePtr& other) { return other->tensor.storage() == tensor.storage() && tensor.defined(); });
+  const VariablePtr variable = shared != given.end() ? makeView(tensor, *shared, true) : makeVariable(tensor);
+  variable->gradFn = node;
+  variable->outputNumber = number;
+  CallScope::keep(variable);
+  return variable->tensor;
+}
+
+void collect(const Value& value, std::vector<VariablePtr>& found) {
+  if (value.isTensor())
+    if (VariablePtr variable = variableOf(value.tensor())) found.push_back(std::move(variable));
+  if (!value.isList()) return;
+  for (const Value& item : value.list()) collect(item, found);
+}
+
+/// PyTorch numbers the formulas of an op's overloads; where that is not 0.
+struct Numbered {
+  std::string_view op;
+  int number;
+};
+constexpr Numbered numbered[] = {
+    {"aten.sum.dim_IntList", 1},      {"aten.mean.dim", 1},    {"aten.pow.Tensor_Tensor", 1}, {"aten.pow.Scalar", 2},
+    {"aten.squeeze.dim", 1},          {"aten.squeeze.dims", 2}, {"aten.max.default", 1},       {"aten.min.default", 1},
+    {"aten.prod.dim_int", 1},         {"aten.add.Scalar", 1},  {"aten.sub.Scalar", 1},        {"aten.mul.Scalar", 1},
+    {"aten.div.Scalar", 1},           {"aten.div.Tensor_mode", 2}, {"aten.rsub.Scalar", 1},   {"aten.clamp.default", 1},
+    {"aten.masked_fill.Tensor", 1},   {"aten.norm.ScalarOpt_dim", 1}, {"aten.median.dim", 1}, {"aten.nanmedian.dim", 1},
+};
+
+}  // namespace
+
+GradNode::~GradNode() = default;
+
+std::shared_ptr<GradNode> makeNode(std::string name, std::size_t results) {
+  static std::uint64_t next = 0;
+  auto node = std::make_shared<GradNode>();
+  node->name = std::move(name);
+  node->results = results;
+  node->sequence = next++;
+  return node;
+}
+
+std::string nodeName(const OpInfo& op) {
+  std::string_view name = op.schema.name;
+  name.remove_prefix(std::min(name.size(), name.rfind(':') + 1));
+  if (name == "copy_") return "CopyBackwards";
+  if (name.ends_with("_forward")) name.remove_suffix(8);
+  std::string camel;
+  bool upper = true;
+  for (const char c : name) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    camel += upper ? char(std::toupper(c)) : c;
+    upper = false;
+  }
+  const auto* found = std::ranges::find(numbered, op.schema.qualifiedName(), &Numbered::op);
+  return fmt::format("{}Backward{}", camel, found == std::end(numbered) ? 0 : found->number);
+}
+
+Result<Value> recordCall(const OpInfo& op, const BoundArguments& args, const Value& result) {
+  const ValueList results = resultsOf(op, result);
+  const auto node = nodeOfCall(op, args, results);
+  std::vector<VariablePtr> given;
+  for (const Value& value : args.values) collect(value, given);
+  ValueList now;
+  const std::size_t differentiable = std::min(results.size(), differentiableResults(op.id));
+  for (std::size_t i = 0; i < results.size(); ++i) now.push_back(tagged(results[i], node, given, i < differentiable));
+  if (op.schema.returns.size() == 1 || !result.isList()) return std::move(now[0]);
+  return Value(std::move(now));
+}
+
+Result<void> recordWrite(const OpInfo& op, const BoundArguments& saved, const Value& result, Variable& target) {
+  BoundArguments args = saved;
+  const VariablePtr before = makeVariable(saved.tensor(0));  // the same value, whose history ends here
+  const Edge history = edgeOf(target);
+  before->gradFn = history.node;
+  before->outputNumber = history.number;
+  args.values[0] = before->tensor;
+  const auto node = nodeOfCall(op, args, {result});
+  node->resultMetas.push_back(shapeOf(target.tensor));
+  if (!target.base) {
+    target.gradFn = node;
+    target.outputNumber = 0;
+    return {};
+  }
+  // The base's gradient: nothing where the view was, which the call's own formula gets.
+  Variable& base = *target.base;
+  const auto slices = makeNode("CopySlices", 1);
+  slices->edges = {edgeOf(base)};
+  slices->resultMetas = {shapeOf(base.tensor)};
+  slices->edges.insert(slices->edges.end(), node->edges.begin(), node->edges.end());
+  std::vector<bool> isTarget;
+  for (const Edge& edge : node->edges) isTarget.push_back(edge.node == history.node && edge.number == history.number);
+  const Tensor view = metaTensor(target.tensor.dtype(), target.tensor.symSizes(), target.tensor.symStrides(),
+                                 target.tensor.symOffset() - base.tensor.symOffset());
+  const bool hasHistory = history.node != nullptr;
+  const SymSizes sizes = base.tensor.symSizes();
+  slices->backward = [node, view, sizes, isTarget, hasHistory](GradNode&, const ValueList& grads,
+                                                               const OpRunner& run) -> Result<ValueList> {
+    if (!grads[0].isTensor()) return ValueList(isTarget.size() + 1);
+    KERF_TRY(const Tensor whole,
+             run("aten.clone.default"_op, {grads[0]}, {{"memory_format", MemoryFormat::Contiguous}}));
+    const auto place = [&]() {
+      return run("aten.as_strided.default"_op,
+                 {whole, intList(view.symSizes()), intList(view.symStrides()), Value(view.symOffset())});
+    };
+    KERF_TRY(const Tensor part, place());
+    KERF_TRY(const Tensor flow, run("aten.clone.default"_op, {part}));
+    KERF_TRY(ValueList flows, node->backward(*node, {flow}, run));
+    KERF_TRY(const Tensor hole, place());
+    Value left;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      if (!hasHistory || !isTarget[i]) continue;
+      left = flows[i];
+      flows[i] = Value();
+      break;
+    }
+    if (left.isTensor())
+      KERF_CHECK(run("aten.copy_.default"_op, {hole, left}));
+    else
+      KERF_CHECK(run("aten.zero_.default"_op, {hole}));
+    flows.insert(flows.begin(), Value(whole));
+    return flows;
+  };
+  base.gradFn = slices;
+  base.outputNumber = 0;
+  return {};
+}
+
+}  // namespace kerf::inline torch_api

@@ -1,0 +1,159 @@
+"""Run once when the interpreter of a program starts: streams in memory, modules by a table instead of by a path."""
+
+import sys
+
+import _kerf
+
+# Modules of the standard library that programs may import. All are loaded before the sandbox closes.
+ALLOWED = """
+__future__ _collections_abc _weakrefset abc argparse array ast base64 binascii bisect builtins calendar cmath codecs
+collections collections.abc colorsys contextlib contextvars copy copyreg csv dataclasses datetime decimal difflib dis enum
+errno fnmatch fractions functools gc genericpath getopt hashlib heapq html importlib importlib.machinery importlib.util
+importlib.abc inspect io itertools json keyword linecache locale logging marshal math numbers opcode operator os os.path
+pathlib pickle pkgutil pprint queue random re reprlib secrets signal stat statistics string struct symtable sys
+sysconfig tempfile textwrap threading time timeit token tokenize traceback types typing unicodedata unittest unittest.mock
+uuid warnings weakref zlib _thread atexit encodings.ascii encodings.latin_1 encodings.utf_16 encodings.utf_8_sig
+""".split()
+
+
+class Stream:
+    """A text stream whose text Kerf keeps, up to a limit."""
+
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+    newlines = None
+    line_buffering = True
+
+    def __init__(self, name, is_error):
+        self.name = name
+        self._is_error = is_error
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        return _kerf.write(text, self._is_error)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+    def readable(self):
+        return False
+
+    def writable(self):
+        return True
+
+    def seekable(self):
+        return False
+
+    def fileno(self):
+        raise OSError("the sandbox has no files")
+
+
+class NoInput:
+    """Standard input of a program: nothing is ever there."""
+
+    encoding = "utf-8"
+    name = "<stdin>"
+    closed = False
+
+    def read(self, size=-1):
+        return ""
+
+    readline = read
+
+    def readlines(self):
+        return []
+
+    def __iter__(self):
+        return iter(())
+
+    def isatty(self):
+        return False
+
+    def fileno(self):
+        raise OSError("the sandbox has no files")
+
+
+class Loader:
+    """Runs the text of a module that Kerf carries, or makes one that is written in C++."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def create_module(self, spec):
+        return None if self._source else _kerf.builtin(spec.name)
+
+    def exec_module(self, module):
+        if not self._source:
+            return
+        text, _, path = self._source
+        exec(compile(text, f"<torch>/{path}", "exec"), module.__dict__)
+
+    def get_source(self, name):
+        return self._source[0] if self._source else None
+
+    def is_package(self, name):
+        return bool(self._source and self._source[1])
+
+
+BUILTIN = {"torch._C"}
+
+
+class Finder:
+    """The only way to a module that is not loaded yet."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        from importlib.machinery import ModuleSpec
+
+        source = _kerf.source(name)
+        if source is not None:
+            spec = ModuleSpec(name, Loader(source), origin=f"<torch>/{source[2]}", is_package=source[1])
+            return spec
+        if name in BUILTIN:
+            return ModuleSpec(name, Loader(None), origin="kerf")
+        root = name.partition(".")[0]
+        if root == "torch":
+            return None
+        raise ModuleNotFoundError(
+            f"the sandbox refuses the module {name!r}: programs have torch and parts of the standard library", name=name
+        )
+
+    @staticmethod
+    def invalidate_caches():
+        pass
+
+
+def load_allowed():
+    for name in ALLOWED:
+        __import__(name)
+
+
+def close_path():
+    loaded = set(ALLOWED)
+    sys.path[:] = []
+    sys.path_hooks[:] = []
+    sys.path_importer_cache.clear()
+    sys.meta_path[:] = [Finder]
+    # What the allowed modules brought along for themselves stays loaded; a program finds it only through them.
+    sys.modules.pop("_kerf", None)
+    return loaded
+
+
+sys.stdin = NoInput()
+sys.stdout = sys.__stdout__ = Stream("<stdout>", False)
+sys.stderr = sys.__stderr__ = Stream("<stderr>", True)
+load_allowed()
+import linecache
+
+linecache.checkcache = lambda filename=None: None
+close_path()
+sys.argv = ["program"]
