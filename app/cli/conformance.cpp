@@ -117,12 +117,30 @@ void printGradients(const ConformanceAnswer& answer, bool verbose) {
       answer.cases, checked, constant, answer.failed, missing, durationText(answer.time));
 }
 
+Json ranksJson(const ConformanceAnswer& answer) {
+  Json result = {{"kind", "ranks"}, {"cases", answer.cases}, {"agreed", answer.agreed}};
+  for (const auto& row : answer.fields) result[row.field] = {{"asked", row.asked}, {"equal", row.equal}};
+  result["differences"] = jsonOf(answer.differences);
+  result["elapsed_ms"] = milliseconds(answer.time);
+  return result;
+}
+
+void printRanks(const ConformanceAnswer& answer, bool) {
+  for (const auto& row : answer.differences) fmt::print("{} {}: {}\n", row.id, row.field, row.difference);
+  TextTable table({"what", "asked", "equal"});
+  for (const auto& row : answer.fields) table.add({row.field, std::to_string(row.asked), std::to_string(row.equal)});
+  fmt::print("{}{} of {} cases of several ranks agree in everything, {}\n", table.text(), answer.agreed, answer.cases,
+             durationText(answer.time));
+}
+
 struct ConformanceReportForm {
   Json (*json)(const ConformanceAnswer&);
   void (*print)(const ConformanceAnswer&, bool verbose);
 };
-constexpr ConformanceReportForm reportForms[] = {
-    {sameJson, printSame}, {callsJson, printCalls}, {gradientsJson, printGradients}};  // by Kind
+constexpr ConformanceReportForm reportForms[] = {{sameJson, printSame},
+                                                 {callsJson, printCalls},
+                                                 {gradientsJson, printGradients},
+                                                 {ranksJson, printRanks}};  // by Kind
 
 Result<int> runConformance(Context& context, const ConformanceRequest& request) {
   KERF_TRY(const auto answer, context.perform(request));
@@ -140,7 +158,8 @@ void addConformance(CommandLine& line) {
   auto& command = line.add("conformance", "Replay recorded PyTorch answers (exit 1 if one disagrees)",
                            "  kerf conformance recordings/same\n"
                            "  kerf conformance recordings/opinfo/public.jsonl --json\n"
-                           "  kerf conformance recordings/opinfo --gradients");
+                           "  kerf conformance recordings/opinfo --gradients\n"
+                           "  kerf conformance recordings/distributed --json");
   auto request = std::make_shared<ConformanceRequest>();
   command.add_option("PATH", request->path, "Folder, or one .json or .jsonl file with its .safetensors beside it")
       ->required();

@@ -251,8 +251,19 @@ struct CallTally {
 
   KERF_FIELDS(what, calls)
 };
+struct RanksFieldRow {
+  std::string field;  ///< "values", "gradients", "placements", "local_shapes", "collectives", "refusals"
+  std::int64_t asked = 0, equal = 0;
+
+  KERF_FIELDS(field, asked, equal)
+};
+struct RanksDifferenceRow {
+  std::string id, field, difference;
+
+  KERF_FIELDS(id, field, difference)
+};
 struct ConformanceAnswer {
-  enum class Kind { Same, Calls, Gradients };
+  enum class Kind { Same, Calls, Gradients, Ranks };
   Kind kind = Kind::Same;
   std::int64_t cases = 0, agreed = 0;
   std::vector<SameMismatch> mismatches;  ///< of same() cases
@@ -261,12 +272,14 @@ struct ConformanceAnswer {
   std::vector<GradientRow> gradients;  ///< of recorded calls, sorted by family
   std::vector<CallTally> skipped;      ///< calls whose gradients were not checked, by reason
   std::vector<CallTally> missing;      ///< calls that need a rule that is not there, by op
+  std::vector<RanksFieldRow> fields;   ///< of recordings of several ranks
+  std::vector<RanksDifferenceRow> differences;
   std::chrono::nanoseconds time{};
 
   KERF_FIELDS(kind, cases, agreed, mismatches, failed, unsupported, completeOverloads, overloads, gradients, skipped,
-              missing, time)
+              missing, fields, differences, time)
 };
-constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Gradients; }
+constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Ranks; }
 struct ConformanceRequest {
   using Answer = ConformanceAnswer;
   static constexpr std::string_view name = "conformance";

@@ -1,8 +1,11 @@
-// Recorded answers of PyTorch replayed through Kerf: same() cases, and calls of ops.
+// Recorded answers of PyTorch replayed through Kerf: same() cases, calls of ops, and what several ranks do.
+#include <set>
+
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
 #include "engine/conformance/recorded_calls.h"
 #include "engine/conformance/recorded_gradients.h"
+#include "engine/distributed/recorded/recordings.h"
 #include "engine/process/in_child.h"
 
 namespace kerf::workbench {
@@ -46,8 +49,25 @@ Result<ConformanceAnswer> replayGradients(const std::string& path) {
   return answer;
 }
 
+/// Agreed: cases in which nothing differs.
+Result<ConformanceAnswer> replayRanks(const std::string& path) {
+  KERF_TRY(const auto report, checkRanks(path));
+  ConformanceAnswer answer{Kind::Ranks, report.cases, report.cases};
+  std::set<std::string> differing;
+  for (std::size_t i = 0; i < ranksFieldNames.size(); ++i)
+    answer.fields.push_back({std::string(ranksFieldNames[i]), report.fields[i].asked, report.fields[i].equal});
+  for (const auto& difference : report.differences) {
+    answer.differences.push_back({difference.id, difference.field, difference.text});
+    differing.insert(difference.id);
+  }
+  answer.failed = std::int64_t(differing.size());
+  answer.agreed -= answer.failed;
+  return answer;
+}
+
 Result<ConformanceAnswer> replay(const ConformanceRequest& request) {
   if (request.gradients) return replayGradients(request.path);
+  if (holdsRanks(request.path)) return replayRanks(request.path);
   return holdsSameCases(request.path) ? replaySame(request.path) : replayCalls(request.path);
 }
 

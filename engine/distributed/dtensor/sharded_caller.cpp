@@ -1,0 +1,247 @@
+#include "engine/distributed/dtensor/sharded_caller.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "engine/autograd/implicit_forms.h"
+#include "engine/autograd/pure_forms.h"
+#include "engine/ops/core/calls_without_row.h"
+#include "engine/ops/core/composite.h"
+#include "engine/ops/core/decomposition_tables.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
+
+namespace kerf::inline distributed::inline dtensor {
+namespace {
+
+/// Programs that PyTorch's dispatcher runs before DTensor sees the call.
+bool isBrokenDown(const OpInfo& op) {
+  static const Decomposes replaces = decomposesBy(DecompositionTable::None);
+  return op.composite != nullptr && op.gradient == nullptr && replaces(op).replaces;
+}
+
+/// Tensor::traced of what a program made without operands.
+constexpr int madeByProgram = -2;
+
+bool givesTensors(const OpInfo& op) {
+  return std::ranges::any_of(op.schema.returns,
+                             [](const std::string& type) { return type.find("Tensor") != std::string::npos; });
+}
+
+bool isElementwise(const OpInfo& op) {
+  const OpInfo* base = findOp(op.base);
+  return has(op.traits, OpTrait::Pointwise) || (base != nullptr && has(base->traits, OpTrait::Pointwise));
+}
+
+void collectTensors(const Value& value, std::vector<Tensor>& out) {
+  if (value.isTensor()) out.push_back(value.tensor());
+  if (value.isList())
+    for (const Value& item : value.list()) collectTensors(item, out);
+}
+
+}  // namespace
+
+const Spec* ShardedCaller::specOf(const Tensor& tensor) const {
+  const bool known = tensor.traced >= 0 && tensor.traced < int(m_specs.size());
+  return known ? &m_specs[std::size_t(tensor.traced)] : nullptr;
+}
+
+Tensor ShardedCaller::handle(const Tensor& shape, Placements placements) const {
+  Tensor tensor = metaTensor(shape.dtype(), shape.sizes(), shape.strides());
+  tensor.setDevice(shape.device());
+  tensor.traced = int(m_specs.size());
+  m_specs.push_back({std::move(placements), shape.sizes(), shape.dtype()});
+  return tensor;
+}
+
+Result<Value> ShardedCaller::plain(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const Value result, referenceOps().call(op.id, args, kwargs));
+  return mapTensors(result, [](const Tensor& tensor, std::size_t) -> Result<Value> {
+    Tensor same = tensor;
+    same.traced = madeByProgram;
+    return Value(std::move(same));
+  });
+}
+
+Result<Value> ShardedCaller::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
+  const OpInfo* op = findOp(target);
+  if (op == nullptr || op->id == "operator.getitem"_op) {
+    if (op != nullptr && !args.empty() && args[0].isList()) return referenceOps().call(op->id, args, kwargs);
+    if (op != nullptr || callsWithoutRow().isPython(target.text))
+      return callsWithoutRow().python(target.text, args, kwargs, *this);
+    return fail(ErrorCode::UnsupportedOp, "no op {}", target.text);
+  }
+  return withoutThrowing([&] { return callRowOf(*op, args, kwargs); });
+}
+
+Result<Value> ShardedCaller::callRowOf(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  const bool isReshape = op.id == "aten.reshape.default"_op;
+  const Composite form = implicitForm(op.id);
+  if (!isReshape && form == nullptr && !isBrokenDown(op)) return dispatch(op, args, kwargs);
+  KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+  if (isReshape) return reshape(bound);
+  return form != nullptr ? form(bound, OpRunner(*this)) : op.composite(bound, OpRunner(*this));
+}
+
+/// A view where strides allow it, else a copy.
+Result<Value> ShardedCaller::reshape(const BoundArguments& bound) const {
+  KERF_TRY(const Value shape, inferShapes("aten.reshape.default"_op, bound.values, {}));
+  const SymSizes& sizes = shape.tensor().symSizes();
+  if (viewStrides(bound.tensor(0), sizes)) return call("aten.view.default"_op, {bound.values[0], intList(sizes)}, {});
+  KERF_TRY(const Value copy,
+           call("aten.clone.default"_op, {bound.values[0]}, {{"memory_format", MemoryFormat::Contiguous}}));
+  return call("aten._unsafe_view.default"_op, {copy, intList(sizes)}, {});
+}
+
+Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArguments& bound,
+                                                       std::vector<Tensor>& tensors) const {
+  std::vector<ShardedOperand> operands;
+  const auto add = [&](const Value& value, std::size_t argument, int item) -> Result<void> {
+    if (!value.isTensor()) return {};
+    const Tensor& tensor = value.tensor();
+    const Spec* spec = specOf(tensor);
+    if (spec == nullptr && tensor.numel() != 1 && tensor.traced != madeByProgram)
+      return fail(ErrorCode::UnsupportedOp,
+                  "{} got tensors with placements and one without (argument '{}'): distribute it first", bound.opName(),
+                  bound.op->schema.arguments[argument].name);
+    operands.push_back({spec != nullptr ? *spec : Spec{Placements(m_mesh.dims()), tensor.sizes(), tensor.dtype()},
+                        argument, item});
+    tensors.push_back(tensor);
+    return {};
+  };
+  for (std::size_t i = 0; i < bound.values.size(); ++i) {
+    KERF_CHECK(add(bound.values[i], i, -1));
+    if (!bound.values[i].isList()) continue;
+    const ValueList& items = bound.values[i].list();
+    for (std::size_t k = 0; k < items.size(); ++k) KERF_CHECK(add(items[k], i, int(k)));
+  }
+  return operands;
+}
+
+Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
+  const OpInfo& op = *call.args.op;
+  if (const ShardingFunction rule = findShardingRule(op.id)) return rule(call);
+  if (isElementwise(op)) return pointwiseStrategies(call);
+  const std::vector<OneDim> choices = decomposedChoices(call, m_depth);
+  if (!choices.empty()) return expandToMesh(call, choices, choices[0].size() - call.operands.size());
+  const bool isWhole = std::ranges::all_of(call.operands, [](const ShardedOperand& o) { return o.spec.isReplicated(); });
+  const bool shares = has(op.traits, OpTrait::View) || mayWrite(op);
+  if (!isWhole && (shares || has(op.traits, OpTrait::Random)))
+    return fail(ErrorCode::UnsupportedOp, "{} has no sharding rule", call.args.opName());
+  return replicatedStrategies(call);
+}
+
+Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+  std::vector<Tensor> given;
+  for (const Value& value : bound.values) collectTensors(value, given);
+  if (std::ranges::none_of(given, [&](const Tensor& tensor) { return specOf(tensor) != nullptr; }))
+    return plain(op, args, kwargs);
+  std::vector<Tensor> tensors;
+  KERF_TRY(const std::vector<ShardedOperand> operands, operandsOf(bound, tensors));
+  Value shapes;
+  if (givesTensors(op)) {
+    KERF_TRY(shapes, runShapeRule(bound));
+  }
+  std::vector<Tensor> outputs;
+  collectTensors(shapes, outputs);
+  m_dispatched.push_back(op.schema.qualifiedName());
+  const ShardingCall call{bound, m_mesh, operands, outputs};
+  KERF_TRY(const Strategies strategies, strategiesOf(call));
+  const Strategy strategy = cheapest(call, strategies);
+  KERF_CHECK(checkWrites(bound, operands, tensors, strategy));
+  const int before = handles();
+  KERF_TRY(Value result, execute({bound, operands, tensors, strategy, shapes}));
+  noteCopies(op, operands, tensors, strategy, before);
+  if (m_tape != nullptr && m_tape->tracksAny(args, kwargs)) KERF_CHECK(m_tape->record(op, args, kwargs, result, {}));
+  return result;
+}
+
+/// What is written must keep its placement, and must be what the caller thinks that it is: not a copy that a view became
+/// because its shards had to be gathered.
+Result<void> ShardedCaller::checkWrites(const BoundArguments& bound, const std::vector<ShardedOperand>& operands,
+                                        const std::vector<Tensor>& tensors, const Strategy& strategy) const {
+  if (bound.op->id == "aten.squeeze_.dim"_op) return {};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!bound.op->schema.arguments[operands[i].argument].alias.ends_with('!')) continue;
+    if (m_copies.contains(tensors[i].traced))
+      return fail(ErrorCode::UnsupportedOp, "{} would write into a copy: the view needed another placement",
+                  bound.opName());
+    const Placements& now = operands[i].spec.placements;
+    const bool isResult = bound.op->schema.returns.size() == 1 && !strategy.outputs.empty();
+    const Placements& then = isResult && operands[i].item < 0 ? strategy.outputs[0] : strategy.inputs[i];
+    if (now != then || now != strategy.inputs[i])
+      return fail(ErrorCode::UnsupportedOp, "{} would change the placement of what it writes from {} to {}",
+                  bound.opName(), placementsText(now), placementsText(then));
+  }
+  return {};
+}
+
+void ShardedCaller::noteCopies(const OpInfo& op, const std::vector<ShardedOperand>& operands,
+                               const std::vector<Tensor>& tensors, const Strategy& strategy, int from) const {
+  if (!has(op.traits, OpTrait::View) || operands.empty()) return;
+  if (strategy.inputs[0] == operands[0].spec.placements && !m_copies.contains(tensors[0].traced)) return;
+  for (int made = from; made < handles(); ++made) m_copies.insert(made);
+}
+
+const Placements& ShardedCaller::outputOf(const Dispatch& dispatch, std::size_t index) {
+  const auto& outputs = dispatch.strategy.outputs;
+  return outputs[std::min(index, outputs.size() - 1)];
+}
+
+Result<Value> ShardedCaller::mapTensors(const Value& shapes,
+                                        const std::function<Result<Value>(const Tensor&, std::size_t)>& make) {
+  std::size_t index = 0;
+  const std::function<Result<Value>(const Value&)> map = [&](const Value& value) -> Result<Value> {
+    if (value.isTensor()) return make(value.tensor(), index++);
+    if (!value.isList()) {
+      ++index;
+      return value;
+    }
+    ValueList items;
+    for (const Value& item : value.list()) {
+      KERF_TRY(Value made, map(item));
+      items.push_back(std::move(made));
+    }
+    return Value(std::move(items));
+  };
+  return map(shapes);
+}
+
+const Value* ShardedCaller::writtenArgument(const BoundArguments& args) {
+  const auto& arguments = args.op->schema.arguments;
+  const auto& returns = args.op->schema.returns;
+  if (!returns.empty() && returns[0].find('!') == std::string::npos) return nullptr;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].alias.ends_with('!')) return &args.values[i];
+  return nullptr;
+}
+
+BoundArguments localArguments(const BoundArguments& args, const std::vector<ShardedOperand>& operands,
+                              const std::vector<Value>& parts, const Strategy& strategy, const Value& shapes,
+                              const DeviceMesh& mesh, const Sizes& coordinate) {
+  BoundArguments local{args.op, args.values};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Value& value = local.values[operands[i].argument];
+    if (operands[i].item < 0) {
+      value = parts[i];
+      continue;
+    }
+    ValueList items = value.list();
+    items[std::size_t(operands[i].item)] = parts[i];
+    value = Value(std::move(items));
+  }
+  static const std::vector<OpId> withSizes{
+      "aten.new_empty.default"_op,       "aten.new_full.default"_op,     "aten.new_ones.default"_op,
+      "aten.new_zeros.default"_op,       "aten.expand.default"_op,       "aten.reshape.default"_op,
+      "aten.view.default"_op,            "aten._unsafe_view.default"_op, "aten.select_backward.default"_op,
+      "aten.slice_backward.default"_op,  "aten.new_empty_strided.default"_op};
+  if (!shapes.isTensor() || std::ranges::find(withSizes, args.op->id) == withSizes.end()) return local;
+  const Tensor& whole = shapes.tensor();
+  const Sizes sizes = localSizes({strategy.outputs[0], whole.sizes(), whole.dtype()}, mesh, coordinate);
+  local.values[1] = intList(sizes);
+  if (args.op->id == "aten.new_empty_strided.default"_op) local.values[2] = intList(contiguousStrides(sizes));
+  return local;
+}
+
+}  // namespace kerf::inline distributed::inline dtensor

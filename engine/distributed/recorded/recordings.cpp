@@ -1,0 +1,59 @@
+#include "engine/distributed/recorded/recordings.h"
+
+#include <fstream>
+
+#include "engine/distributed/recorded/op_cases.h"
+#include "engine/distributed/recorded/redistribute_cases.h"
+
+namespace kerf::inline distributed::inline recorded {
+namespace {
+
+struct Part {
+  const char* name;
+  Result<void> (*check)(const Json&, const SavedTensors&, RanksReport&);
+};
+constexpr Part parts[] = {{"ops", checkOpCase}, {"redistribute", checkRedistributeCase}, {"random", checkRandomCase}};
+
+std::filesystem::path rootOf(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(folder / "public", ignored) ? folder / "public" : folder;
+}
+
+Result<void> checkLine(const Part& part, const std::string& text, const SavedTensors& tensors, RanksReport& report) {
+  const Json line = Json::parse(text, nullptr, false);
+  if (!line.is_object()) return fail(ErrorCode::BadInput, "not a JSON object");
+  try {
+    return part.check(line, tensors, report);
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::BadInput, "unexpected JSON: {}", error.what());
+  }
+}
+
+}  // namespace
+
+bool holdsRanks(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const std::filesystem::path root = rootOf(folder);
+  return std::filesystem::exists(root / "redistribute.jsonl", ignored) ||
+         (std::filesystem::exists(root / "ops.jsonl", ignored) && std::filesystem::exists(root / "ops.safetensors", ignored));
+}
+
+Result<RanksReport> checkRanks(const std::filesystem::path& folder) {
+  RanksReport report;
+  const std::filesystem::path root = rootOf(folder);
+  for (const Part& part : parts) {
+    const std::filesystem::path file = root / (std::string(part.name) + ".jsonl");
+    std::ifstream in(file);
+    if (!in) continue;
+    KERF_TRY(const SavedTensors tensors, SavedTensors::read(std::filesystem::path(file).replace_extension(".safetensors")));
+    std::string text;
+    for (int number = 1; std::getline(in, text); ++number) {
+      if (text.empty()) continue;
+      if (auto checked = checkLine(part, text, tensors, report); !checked)
+        return fail(std::move(checked).error().atFile(file.string(), number));
+    }
+  }
+  return report;
+}
+
+}  // namespace kerf::inline distributed::inline recorded

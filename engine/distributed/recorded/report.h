@@ -1,0 +1,35 @@
+// What recordings of several ranks ask for, and how much of it comes out the same.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline distributed::inline recorded {
+
+enum class RanksField : std::uint8_t { Values, Gradients, Placements, LocalShapes, Collectives, Refusals };
+inline constexpr std::array<std::string_view, 6> ranksFieldNames{"values",       "gradients",   "placements",
+                                                                 "local_shapes", "collectives", "refusals"};
+
+struct RanksTally {
+  int asked = 0, equal = 0;
+};
+
+struct RanksDifference {
+  std::string id, field, text;
+};
+
+struct RanksReport {
+  int cases = 0;
+  std::array<RanksTally, ranksFieldNames.size()> fields;
+  std::vector<RanksDifference> differences;
+
+  /// `difference` is empty where it is equal.
+  void note(const std::string& id, RanksField field, const std::string& difference);
+  bool allEqual() const { return differences.empty(); }
+};
+
+}  // namespace kerf::inline distributed::inline recorded
