@@ -1,0 +1,30 @@
+"""associative_scan: running combinations along a dimension."""
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+
+def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
+    """For every place along dim the combination of all up to it."""
+    if not callable(combine_fn):
+        raise ValueError(f"Combine_fn must be a callable, but got {combine_fn}")
+    if not isinstance(dim, int):
+        raise ValueError(f"Dim must be an int, but got {type(dim)}")
+    if combine_mode not in ("pointwise", "generic"):
+        raise ValueError(f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}")
+    leaves, spec = tree_flatten(xs)
+    if not leaves:
+        raise ValueError("Expected at least 1 xs leaf")
+    places = range(leaves[0].shape[dim])
+    order = list(reversed(places)) if reverse else list(places)
+    rows = []
+    for i in order:
+        here = tree_unflatten([t.select(dim, i) for t in leaves], spec)
+        total = here if not rows else combine_fn(tree_unflatten(rows[-1], spec), here)
+        rows.append(tree_flatten(total)[0])
+    if reverse:
+        rows.reverse()
+    return tree_unflatten([torch.stack(column, dim) for column in zip(*rows)], spec)
+
+
+associative_scan_op = associative_scan

@@ -1,0 +1,1 @@
+"""torch.classes: no custom classes."""

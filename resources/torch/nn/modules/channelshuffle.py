@@ -1,0 +1,3 @@
+"""ChannelShuffle."""
+
+from .pixelshuffle import ChannelShuffle  # noqa: F401

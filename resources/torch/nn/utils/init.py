@@ -1,0 +1,16 @@
+"""Modules without initial values."""
+
+import inspect
+
+import torch
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """A module whose parameters are not drawn."""
+    if not issubclass(module_cls, torch.nn.Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    device = kwargs.pop("device", "cpu")
+    kwargs["device"] = "meta"
+    return module_cls(*args, **kwargs).to_empty(device=device)

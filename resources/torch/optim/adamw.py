@@ -1,0 +1,3 @@
+"""AdamW."""
+
+from .adam import AdamW  # noqa: F401
