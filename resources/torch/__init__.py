@@ -10,8 +10,10 @@ __version__ = "2.11.0"
 __all__ = ["Tensor"]
 
 # Types and dtypes.
-dtype, device, layout, memory_format = _C.dtype, _C.device, _C.layout, _C.memory_format
-Size, Generator, finfo, iinfo = _C.Size, _C.Generator, _C.finfo, _C.iinfo
+for _name in ("dtype", "device", "layout", "memory_format", "Size", "Generator", "finfo", "iinfo"):
+    if hasattr(_C, _name):
+        globals()[_name] = getattr(_C, _name)
+dtype, layout, memory_format = _C.dtype, _C.layout, _C.memory_format
 for _name in dir(_C):
     _value = getattr(_C, _name)
     if isinstance(_value, (dtype, layout, memory_format)):
@@ -101,7 +103,7 @@ from torch._lowrank import lobpcg, pca_lowrank, svd_lowrank  # noqa: E402, F401
 from torch import nn  # noqa: E402, F401
 from torch import amp, optim  # noqa: E402, F401
 from torch.amp.autocast_mode import autocast  # noqa: E402, F401
-from torch import compiler, distributions, func, fx, library, testing, types  # noqa: E402, F401
+from torch import compiler, func, fx, library, testing, types  # noqa: E402, F401
 from torch._higher_order_ops import cond, while_loop  # noqa: E402, F401
 from torch.func import vmap  # noqa: E402, F401
 from torch.serialization import load, save  # noqa: E402, F401
@@ -230,3 +232,12 @@ def _assert(condition, message):
 
 del _name, _value, _old, _kind, _types_of_old
 _sys.modules.setdefault("torch.ops", ops)
+
+
+def __getattr__(name):
+    """Parts that few programs use are imported when they are used."""
+    if name in ("distributions", "sparse", "masked", "nested", "quantization", "distributed", "hub", "profiler"):
+        import importlib
+
+        return importlib.import_module("torch." + name)
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")
