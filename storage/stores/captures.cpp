@@ -5,34 +5,11 @@
 #include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
 #include "storage/stores/prepared_blobs.h"
+#include "storage/stores/row_columns.h"
 
 namespace kerf::inline storage::inline stores {
 
 namespace {
-
-constexpr std::string_view captureColumns =
-    "SELECT id, kind, path, torch_version, imported_at, content_hash, "
-    "(SELECT count(*) FROM graphs WHERE graphs.capture = captures.id), "
-    "(SELECT count(*) FROM compiles WHERE compiles.capture = captures.id), "
-    "(SELECT count(*) FROM records WHERE records.capture = captures.id), "
-    "(SELECT count(*) FROM capture_files WHERE capture_files.capture = captures.id) FROM captures ";
-constexpr std::string_view graphColumns =
-    "SELECT id, capture, ordinal, name, hash, nodes, compile_id, rank, stage, file, line FROM graphs ";
-
-CaptureRow captureRow(const SqlRow& row) {
-  CaptureRow capture{row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5)};
-  capture.graphCount = int(row.integer(6));
-  capture.compileCount = int(row.integer(7));
-  capture.recordCount = int(row.integer(8));
-  capture.fileCount = int(row.integer(9));
-  return capture;
-}
-
-GraphRow graphRow(const SqlRow& row) {
-  GraphRow graph{row.integer(0), row.integer(1), int(row.integer(2)), row.text(3), row.text(4), int(row.integer(5))};
-  graph.source = {row.text(6), int(row.integer(7)), row.text(8), row.text(9), int(row.integer(10))};
-  return graph;
-}
 
 /// `blobs`: null for graphs that are read back from files, for which migration 2 made the empty content.
 Result<void> addGraph(Database& database, std::int64_t captureId, std::int64_t ordinal, const NewGraph& graph,
@@ -41,22 +18,23 @@ Result<void> addGraph(Database& database, std::int64_t captureId, std::int64_t o
   if (blobs != nullptr) {
     KERF_TRY(content, putContent(database, graph, blobs->of(std::size_t(ordinal - 1))));
   }
-  const auto& source = graph.source;
-  return database.execute(
-      "INSERT INTO graphs(capture, ordinal, name, hash, nodes, content, compile_id, rank, stage, file, line) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {captureId, ordinal, std::string_view(graph.name), std::string_view(graph.hash), std::int64_t{graph.nodes},
-       std::string_view(content), std::string_view(source.compileId), std::int64_t{source.rank},
-       std::string_view(source.stage), std::string_view(source.file), std::int64_t{source.line}});
+  return insertRow(database,
+                   GraphRow{.captureId = captureId,
+                            .ordinal = int(ordinal),
+                            .name = graph.name,
+                            .hash = graph.hash,
+                            .nodes = graph.nodes,
+                            .source = graph.source},
+                   {{"content", std::string_view(content)}});
 }
 
 Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture, const PreparedBlobs& blobs,
                                    const StoreProgress& progress) {
-  const std::string now = nowUtc();
-  KERF_CHECK(database.execute(
-      "INSERT INTO captures(kind, path, torch_version, content_hash, imported_at) VALUES (?, ?, ?, ?, ?)",
-      {std::string_view(capture.kind), std::string_view(capture.path), std::string_view(capture.torchVersion),
-       std::string_view(capture.contentHash), std::string_view(now)}));
+  KERF_CHECK(insertRow(database, CaptureRow{.kind = capture.kind,
+                                            .path = capture.path,
+                                            .torchVersion = capture.torchVersion,
+                                            .importedAt = nowUtc(),
+                                            .contentHash = capture.contentHash}));
   const auto id = database.lastInsertId();
   KERF_CHECK(addFiles(database, id, capture.files, progress));
   std::int64_t ordinal = 0;
@@ -102,38 +80,28 @@ Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, c
 }
 
 Result<std::vector<CaptureRow>> captures(Database& database) {
-  return queryAll<CaptureRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", captureColumns), {},
-                              captureRow);
+  return selectRows<CaptureRow>(database, "WHERE deletion IS NULL ORDER BY id");
 }
 
 Result<CaptureRow> capture(Database& database, std::int64_t id) {
   KERF_CHECK(checkNotDeleted(database, {'c', id}));
-  return queryOne<CaptureRow>(database, fmt::format("{} WHERE id = ?", captureColumns), {id}, captureRow,
-                              fmt::format("the store has no capture c{}", id));
+  return selectRow<CaptureRow>(database, "WHERE id = ?", {id}, fmt::format("the store has no capture c{}", id));
 }
 
 Result<std::vector<GraphRow>> graphs(Database& database, std::optional<std::int64_t> captureId) {
-  if (!captureId)
-    return queryAll<GraphRow>(
-        database,
-        fmt::format("{} WHERE capture IN (SELECT id FROM captures WHERE deletion IS NULL) ORDER BY "
-                    "capture, ordinal",
-                    graphColumns),
-        {}, graphRow);
-  return queryAll<GraphRow>(database, fmt::format("{} WHERE capture = ? ORDER BY ordinal", graphColumns), {*captureId},
-                            graphRow);
+  if (captureId) return selectRows<GraphRow>(database, "WHERE capture = ? ORDER BY ordinal", {*captureId});
+  return selectRows<GraphRow>(
+      database, "WHERE capture IN (SELECT id FROM captures WHERE deletion IS NULL) ORDER BY capture, ordinal");
 }
 
 Result<GraphRow> graph(Database& database, std::int64_t captureId, int ordinal) {
   KERF_CHECK(checkNotDeleted(database, {'c', captureId}));
-  return queryOne<GraphRow>(database, fmt::format("{} WHERE capture = ? AND ordinal = ?", graphColumns),
-                            {captureId, std::int64_t{ordinal}}, graphRow,
-                            fmt::format("the store has no graph c{}/g{}", captureId, ordinal));
+  return selectRow<GraphRow>(database, "WHERE capture = ? AND ordinal = ?", {captureId, std::int64_t{ordinal}},
+                             fmt::format("the store has no graph c{}/g{}", captureId, ordinal));
 }
 
 Result<GraphRow> graphById(Database& database, std::int64_t id) {
-  return queryOne<GraphRow>(database, fmt::format("{} WHERE id = ?", graphColumns), {id}, graphRow,
-                            fmt::format("the store has no graph with id {}", id));
+  return selectRow<GraphRow>(database, "WHERE id = ?", {id}, fmt::format("the store has no graph with id {}", id));
 }
 
 Result<void> completeGraph(Database& database, std::int64_t id, const std::string& hash, int nodes) {

@@ -1,25 +1,16 @@
 #include "storage/stores/store_tables.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/row_columns.h"
 
 namespace kerf::inline storage::inline stores {
 
-namespace {
-
-NoteRow noteRow(const SqlRow& row) {
-  return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5)};
-}
-
-}  // namespace
-
 Result<void> putNote(Database& database, const NoteRow& note) {
-  const std::string now = nowUtc();
-  return database.execute(
-      "INSERT INTO notes(graph_hash, node, text, capture, graph, changed_at) VALUES (?, ?, ?, ?, ?, ?) ON "
-      "CONFLICT(graph_hash, node) DO UPDATE SET text = excluded.text, capture = excluded.capture, graph = "
-      "excluded.graph, changed_at = excluded.changed_at",
-      {std::string_view(note.graphHash), std::string_view(note.node), std::string_view(note.text),
-       std::string_view(note.capture), std::string_view(note.graph), std::string_view(now)});
+  NoteRow row = note;
+  row.changedAt = nowUtc();
+  return insertRow(database, row, {},
+                   "ON CONFLICT(graph_hash, node) DO UPDATE SET text = excluded.text, capture = excluded.capture, "
+                   "graph = excluded.graph, changed_at = excluded.changed_at");
 }
 
 Result<void> forgetNote(Database& database, const std::string& graphHash, const std::string& node) {
@@ -28,10 +19,8 @@ Result<void> forgetNote(Database& database, const std::string& graphHash, const 
 }
 
 Result<std::vector<NoteRow>> notes(Database& database, const std::string& graphHash) {
-  return queryAll<NoteRow>(database,
-                           "SELECT graph_hash, node, text, capture, graph, changed_at FROM notes WHERE ?1 = '' OR "
-                           "graph_hash = ?1 ORDER BY changed_at DESC, id DESC",
-                           {std::string_view(graphHash)}, noteRow);
+  return selectRows<NoteRow>(database, "WHERE ?1 = '' OR graph_hash = ?1 ORDER BY changed_at DESC, id DESC",
+                             {std::string_view(graphHash)});
 }
 
 }  // namespace kerf::inline storage::inline stores

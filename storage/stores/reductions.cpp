@@ -5,64 +5,28 @@
 #include "storage/stores/deletions.h"
 #include "storage/stores/prepared_blobs.h"
 #include "storage/stores/process_owner.h"
+#include "storage/stores/row_columns.h"
 
 namespace kerf::inline storage::inline stores {
 
 namespace {
 
-constexpr std::string_view reductionColumns =
-    "SELECT id, graph, oracle, status, started_at, start_nodes, best_nodes, tests, fingerprint, owner FROM reductions ";
-
-ReductionRow reductionRow(const SqlRow& row) {
-  ReductionRow reduction;
-  reduction.id = row.integer(0);
-  reduction.graphId = row.integer(1);
-  reduction.oracle = row.text(2);
-  reduction.status = row.text(3);
-  reduction.startedAt = row.text(4);
-  reduction.startNodes = int(row.integer(5));
-  reduction.bestNodes = int(row.integer(6));
-  reduction.tests = int(row.integer(7));
-  reduction.fingerprint = row.text(8);
-  return reduction;
-}
-
-StepRow stepRow(const SqlRow& row) {
-  StepRow step;
-  step.id = row.integer(0);
-  step.reductionId = row.integer(1);
-  step.index = int(row.integer(2));
-  step.test = int(row.integer(3));
-  step.reduction = row.text(4);
-  step.graphHash = row.text(5);
-  step.fingerprint = row.text(6);
-  step.nodes = int(row.integer(7));
-  step.outputs = int(row.integer(8));
-  step.inputBytes = row.integer(9);
-  step.nanoseconds = row.integer(10);
-  return step;
-}
-
-Result<void> insertStep(Database& database, const StepRow& step, const std::string& content) {
-  return database.execute(
-      "INSERT INTO steps(reduction, position, test, reduction_name, graph_hash, fingerprint, nodes, outputs, "
-      "input_bytes, nanoseconds, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {step.reductionId, std::int64_t{step.index}, std::int64_t{step.test}, std::string_view(step.reduction),
-       std::string_view(step.graphHash), std::string_view(step.fingerprint), std::int64_t{step.nodes},
-       std::int64_t{step.outputs}, step.inputBytes, step.nanoseconds, std::string_view(content)});
+/// Whether another process works at it.
+Result<bool> isBusy(Database& database, const ReductionRow& reduction) {
+  if (reduction.status != "running") return false;
+  KERF_TRY(const auto owner, (queryOne<std::string>(
+                                 database, "SELECT owner FROM reductions WHERE id = ?", {reduction.id},
+                                 [](const SqlRow& row) { return row.text(0); }, "the reduction is gone")));
+  return isOtherLiveProcess(owner);
 }
 
 }  // namespace
 
 Result<std::int64_t> startReduction(Database& database, const ReductionRow& reduction) {
-  const std::string started = reduction.startedAt.empty() ? nowUtc() : reduction.startedAt;
+  ReductionRow row = reduction;
+  if (row.startedAt.empty()) row.startedAt = nowUtc();
   const std::string owner = thisProcess();
-  KERF_CHECK(database.execute(
-      "INSERT INTO reductions(graph, oracle, status, started_at, start_nodes, best_nodes, tests, fingerprint, owner) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {reduction.graphId, std::string_view(reduction.oracle), std::string_view(reduction.status),
-       std::string_view(started), std::int64_t{reduction.startNodes}, std::int64_t{reduction.bestNodes},
-       std::int64_t{reduction.tests}, std::string_view(reduction.fingerprint), std::string_view(owner)}));
+  KERF_CHECK(insertRow(database, row, {{"owner", std::string_view(owner)}}));
   return database.lastInsertId();
 }
 
@@ -73,7 +37,7 @@ Result<void> addStep(Database& database, const StepRow& step, const NewGraph& ca
   return database.transaction([&]() -> Result<void> {
     KERF_TRY(const auto content, putContent(database, candidate, blobs.of(0)));
     KERF_CHECK(blobs.finish());
-    KERF_CHECK(insertStep(database, step, content));
+    KERF_CHECK(insertRow(database, step, {{"content", std::string_view(content)}}));
     return database.execute(
         "UPDATE reductions SET best_nodes = ?, tests = max(tests, ?), fingerprint = ?, owner = ? WHERE id = ?",
         {std::int64_t{step.nodes}, std::int64_t{step.test}, std::string_view(step.fingerprint), std::string_view(owner),
@@ -89,40 +53,32 @@ Result<void> finishReduction(Database& database, std::int64_t id, const std::str
 }
 
 Result<std::optional<ReductionRow>> resumable(Database& database, std::int64_t graphId, const std::string& oracle) {
-  std::optional<ReductionRow> found;
-  KERF_CHECK(database.query(
-      fmt::format("{} WHERE oracle = ? AND deletion IS NULL AND status NOT IN ('finished', 'failed') AND graph IN "
-                  "(SELECT same.id FROM graphs "
-                  "AS same JOIN graphs AS mine ON same.hash = mine.hash WHERE mine.id = ?) ORDER BY id DESC",
-                  reductionColumns),
-      {std::string_view(oracle), graphId}, [&](const SqlRow& row) {
-        const bool busy = row.text(3) == "running" && isOtherLiveProcess(row.text(9));
-        if (!found && !busy) found = reductionRow(row);
-      }));
-  return found;
+  KERF_TRY(const auto same,
+           (selectRows<ReductionRow>(
+               database,
+               "WHERE oracle = ? AND deletion IS NULL AND status NOT IN ('finished', 'failed') AND graph IN (SELECT "
+               "same.id FROM graphs AS same JOIN graphs AS mine ON same.hash = mine.hash WHERE mine.id = ?) ORDER BY "
+               "id DESC",
+               {std::string_view(oracle), graphId})));
+  for (const auto& reduction : same) {
+    KERF_TRY(const bool busy, isBusy(database, reduction));
+    if (!busy) return reduction;
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<ReductionRow>> reductions(Database& database, std::optional<std::int64_t> graphId) {
-  if (!graphId)
-    return queryAll<ReductionRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", reductionColumns), {},
-                                  reductionRow);
-  return queryAll<ReductionRow>(database,
-                                fmt::format("{} WHERE graph = ? AND deletion IS NULL ORDER BY id", reductionColumns),
-                                {*graphId}, reductionRow);
+  if (!graphId) return selectRows<ReductionRow>(database, "WHERE deletion IS NULL ORDER BY id");
+  return selectRows<ReductionRow>(database, "WHERE graph = ? AND deletion IS NULL ORDER BY id", {*graphId});
 }
 
 Result<ReductionRow> reduction(Database& database, std::int64_t id) {
   KERF_CHECK(checkNotDeleted(database, {'m', id}));
-  return queryOne<ReductionRow>(database, fmt::format("{} WHERE id = ?", reductionColumns), {id}, reductionRow,
-                                fmt::format("the store has no reduction m{}", id));
+  return selectRow<ReductionRow>(database, "WHERE id = ?", {id}, fmt::format("the store has no reduction m{}", id));
 }
 
 Result<std::vector<StepRow>> steps(Database& database, std::int64_t reductionId) {
-  return queryAll<StepRow>(
-      database,
-      "SELECT id, reduction, position, test, reduction_name, graph_hash, fingerprint, nodes, outputs, input_bytes, "
-      "nanoseconds FROM steps WHERE reduction = ? ORDER BY position",
-      {reductionId}, stepRow);
+  return selectRows<StepRow>(database, "WHERE reduction = ? ORDER BY position", {reductionId});
 }
 
 Result<std::string> stepContent(Database& database, std::int64_t stepId) {
