@@ -1,0 +1,22 @@
+"""python -m kerf COMMAND ..."""
+import os
+import sys
+
+if not __package__:  # started as a file: what it imports lies around it
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+COMMANDS = ("check",)
+
+
+def main():
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    if command == "check":
+        from kerf.check.main import main as run
+
+        return run(sys.argv[2:])
+    print("usage: python -m kerf {%s} ..." % "|".join(COMMANDS), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
