@@ -44,6 +44,15 @@ for _name in dir(_VF):
     if not _name.startswith("__"):
         globals()[_name] = getattr(_VF, _name)
 
+def __getattr__(name):
+    """Parts that few programs use are imported when they are used."""
+    if name in ("distributions", "sparse", "masked", "nested", "quantization", "distributed", "hub", "profiler"):
+        import importlib
+
+        return importlib.import_module("torch." + name)
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")
+
+
 # What is Python but has no tensors of its own.
 from torch import version  # noqa: E402, F401
 from torch._settings import *  # noqa: E402, F401, F403
@@ -72,6 +81,10 @@ for _name in ("is_grad_enabled", "is_inference_mode_enabled", "is_autocast_cache
               "is_anomaly_enabled", "set_anomaly_enabled", "get_default_dtype"):
     if hasattr(_C, _name):
         globals()[_name] = getattr(_C, _name)
+
+from torch import _fallbacks  # noqa: E402
+
+_fallbacks.install(globals(), Tensor)
 
 from torch.functional import (  # noqa: E402, F401
     align_tensors,
@@ -232,12 +245,3 @@ def _assert(condition, message):
 
 del _name, _value, _old, _kind, _types_of_old
 _sys.modules.setdefault("torch.ops", ops)
-
-
-def __getattr__(name):
-    """Parts that few programs use are imported when they are used."""
-    if name in ("distributions", "sparse", "masked", "nested", "quantization", "distributed", "hub", "profiler"):
-        import importlib
-
-        return importlib.import_module("torch." + name)
-    raise AttributeError(f"module 'torch' has no attribute '{name}'")

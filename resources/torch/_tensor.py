@@ -83,7 +83,7 @@ class Tensor(_C.TensorBase):
                 made.requires_grad_()
             if self.grad is not None:
                 made.grad = self.grad.__deepcopy__(memo)
-            for key, value in self.__dict__.items():
+            for key, value in getattr(self, "__dict__", {}).items():
                 setattr(made, key, deepcopy(value, memo))
             memo[id(self)] = made
         return made
@@ -148,7 +148,7 @@ class Tensor(_C.TensorBase):
         return object.__format__(self, format_spec)
 
     def __dir__(self):
-        names = [*dir(self.__class__), *self.__dict__.keys()]
+        names = [*dir(self.__class__), *getattr(self, "__dict__", {})]
         return sorted(n for n in names if n != "volatile")
 
     @_not_implemented_for_others

@@ -5,7 +5,7 @@ import operator
 import warnings
 
 import torch
-from torch import _C
+from torch import _C, _fallbacks
 from torch.nn._functional._common import overridable
 
 _VF = _C._VariableFunctions
@@ -19,7 +19,8 @@ def _list_of(tensors):
 @overridable
 def broadcast_tensors(*tensors):
     """The tensors expanded to their common shape."""
-    return _VF.broadcast_tensors(_list_of(tensors))
+    bound = getattr(_VF, "broadcast_tensors", _fallbacks.broadcast_tensors)
+    return bound(_list_of(tensors))
 
 
 def broadcast_shapes(*shapes):

@@ -3,11 +3,8 @@
 import warnings
 
 import torch
-from torch import _C
 
 from ._common import overridable
-
-_VF = _C._VariableFunctions
 
 
 def _check(p):
@@ -19,14 +16,14 @@ def _check(p):
 def dropout(input, p=0.5, training=True, inplace=False):
     """In training, zero elements with probability p and scale the rest by 1 / (1 - p)."""
     _check(p)
-    return _VF.dropout_(input, p, training) if inplace else _VF.dropout(input, p, training)
+    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
 
 
 @overridable
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of self-normalising inputs."""
     _check(p)
-    return _VF.alpha_dropout_(input, p, training) if inplace else _VF.alpha_dropout(input, p, training)
+    return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
 
 @overridable
@@ -34,14 +31,14 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels."""
     _check(p)
     if inplace:
-        return _VF.feature_alpha_dropout_(input, p, training)
-    return _VF.feature_alpha_dropout(input, p, training)
+        return torch.feature_alpha_dropout_(input, p, training)
+    return torch.feature_alpha_dropout(input, p, training)
 
 
 def _channels(input, p, training, inplace, batched):
     if not batched:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    made = _VF.feature_dropout_(input, p, training) if inplace else _VF.feature_dropout(input, p, training)
+    made = torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
     if not batched:
         made = made.squeeze_(0) if inplace else made.squeeze(0)
     return made
@@ -75,7 +72,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired.",
             stacklevel=2,
         )
-    return _VF.feature_dropout_(input, p, training) if inplace else _VF.feature_dropout(input, p, training)
+    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
 
 
 @overridable

@@ -39,8 +39,24 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     """Normalise each channel of each example."""
     if use_input_stats:
         _verify_spatial_size(input.size())
+    if running_mean is not None or running_var is not None:
+        return _running_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
     return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
                                _backends.cudnn.enabled)
+
+
+def _running_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
+    """Instance normalisation as batch normalisation of one example with a channel for each channel of each example."""
+    batch, channels = input.shape[:2]
+    mean, var = (None if t is None else t.repeat(batch) for t in (running_mean, running_var))
+    weight, bias = (None if t is None else t.repeat(batch) for t in (weight, bias))
+    flat = input.contiguous().view(1, batch * channels, *input.shape[2:])
+    out = torch.batch_norm(flat, weight, bias, mean, var, use_input_stats, momentum, eps, _backends.cudnn.enabled)
+    with torch.no_grad():
+        for held, used in ((running_mean, mean), (running_var, var)):
+            if held is not None and use_input_stats:
+                held.copy_(used.view(batch, channels).mean(0))
+    return out.view(input.shape)
 
 
 @overridable
