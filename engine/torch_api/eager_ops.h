@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/ir/op_caller.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline torch_api {
 

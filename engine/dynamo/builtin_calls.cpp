@@ -1,0 +1,189 @@
+#include "engine/dynamo/builtin_calls.h"
+
+#include <string_view>
+#include <unordered_map>
+
+#include "engine/dynamo/modules.h"
+#include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/values.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+using Args = std::vector<VariableTracker>;
+using Builtin = std::optional<VariableTracker> (*)(InstructionTranslator& t, PyObject* args, Args& sources);
+
+VariableTracker plain(PyObject* object) { return {Ref::borrow(object), nullptr, false}; }
+
+VariableTracker argument(InstructionTranslator& t, PyObject* args, Args& sources, Py_ssize_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  VariableTracker value = at < sources.size() ? sources[at] : plain(PyTuple_GET_ITEM(args, index));
+  t.tracer().realize(value);
+  return value;
+}
+
+std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  const VariableTracker name = argument(t, args, sources, 1);
+  if (!PyUnicode_Check(name.get())) return std::nullopt;
+  try {
+    return t.loadAttribute(object, textOf(name.get()));
+  } catch (const PythonRaised&) {
+    if (PyTuple_GET_SIZE(args) < 3 || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
+    PyErr_Clear();
+    return argument(t, args, sources, 2);
+  }
+}
+
+std::optional<VariableTracker> hasAttribute(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  const VariableTracker name = argument(t, args, sources, 1);
+  try {
+    t.loadAttribute(object, textOf(name.get()));
+    return plain(Py_True);
+  } catch (const PythonRaised&) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
+    PyErr_Clear();
+    const StandIn* standIn = t.tracer().effects.find(object.get());
+    if (standIn != nullptr && standIn->source)
+      t.tracer().addGuard(presenceGuard(standIn->source, name.value, false));
+    return plain(Py_False);
+  }
+}
+
+std::optional<VariableTracker> setAttribute(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  const VariableTracker name = argument(t, args, sources, 1);
+  const VariableTracker value = argument(t, args, sources, 2);
+  t.storeAttribute(object, textOf(name.get()), value.get());
+  return plain(Py_None);
+}
+
+std::optional<VariableTracker> deleteAttribute(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  t.storeAttribute(object, textOf(PyTuple_GET_ITEM(args, 1)), nullptr);
+  return plain(Py_None);
+}
+
+std::optional<VariableTracker> typeOf(InstructionTranslator& t, PyObject* args, Args& sources) {
+  if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
+  const VariableTracker object = argument(t, args, sources, 0);
+  if (proxyOf(object.get()) != nullptr) return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
+  return plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+}
+
+/// super() without arguments asks the frame that calls it: its first argument and its __class__ cell.
+std::optional<VariableTracker> superOf(InstructionTranslator& t, PyObject* args, Args& /*sources*/) {
+  if (PyTuple_GET_SIZE(args) != 0) return std::nullopt;
+  PyObject* type = nullptr;
+  for (std::size_t slot = 0; slot < t.variables().size(); ++slot) {
+    PyObject* held = t.variables()[slot].get();
+    if (held && PyCell_Check(held) && t.variableName(static_cast<int>(slot)) == "__class__") type = PyCell_GET(held);
+  }
+  PyObject* self = t.variables().empty() ? nullptr : t.variables()[0].get();
+  if (self != nullptr && PyCell_Check(self)) self = PyCell_GET(self);
+  if (type == nullptr || self == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "super(): no arguments");
+    throw PythonRaised{};
+  }
+  if (StandIn* standIn = t.tracer().effects.find(self)) t.tracer().effects.completeObject(*standIn);
+  return VariableTracker{
+      t.tracer().checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type, self, nullptr)),
+      nullptr, false};
+}
+
+std::optional<VariableTracker> identityOf(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  const StandIn* standIn = t.tracer().effects.find(object.get());
+  if (standIn == nullptr && !isConstant(object.get()))
+    unsupported("Unsupported call_id() without source", "call_id() without source is not supported.",
+                "call_id " + typeNameOf(object.get()));
+  PyObject* real = standIn != nullptr ? standIn->real.get() : object.get();
+  return VariableTracker{Ref::steal(PyLong_FromVoidPtr(real)), nullptr, false};
+}
+
+std::optional<VariableTracker> callableTest(InstructionTranslator& t, PyObject* args, Args& sources) {
+  const VariableTracker object = argument(t, args, sources, 0);
+  if (proxyOf(object.get()) != nullptr) return plain(Py_False);
+  return std::nullopt;
+}
+
+const std::unordered_map<std::string_view, Builtin> kBuiltins = {
+    {"getattr", attributeOr}, {"hasattr", hasAttribute}, {"setattr", setAttribute}, {"delattr", deleteAttribute},
+    {"type", typeOf},         {"super", superOf},        {"id", identityOf},        {"callable", callableTest},
+};
+
+/// A function of torch in the hands of C code.
+struct GraphFunction {
+  PyObject_HEAD
+  PyObject* callable;
+};
+
+PyObject* callGraphFunction(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* callable = reinterpret_cast<GraphFunction*>(self)->callable;
+  Tracer* tracer = Tracer::active();
+  if (tracer == nullptr) return PyObject_Call(callable, args, kwargs);
+  try {
+    return traceTorchFunction(*tracer, graphFunctionName(callable), callable, args, kwargs).release();
+  } catch (const PythonRaised&) {
+    return nullptr;
+  } catch (...) {
+    return tracer->keepException();
+  }
+}
+
+void dropGraphFunction(PyObject* self) {
+  Py_XDECREF(reinterpret_cast<GraphFunction*>(self)->callable);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+Ref graphFunction(PyObject* callable) {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dropGraphFunction)},
+                                {Py_tp_call, reinterpret_cast<void*>(callGraphFunction)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"kerf.GraphFunction", sizeof(GraphFunction), 0, Py_TPFLAGS_DEFAULT, slots};
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  Ref made = Ref::steal(type ? type->tp_alloc(type, 0) : nullptr);
+  if (!made) throw PythonRaised{};
+  reinterpret_cast<GraphFunction*>(made.get())->callable = Py_NewRef(callable);
+  return made;
+}
+
+}  // namespace
+
+std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* callable, PyObject* args, PyObject* kwargs,
+                                           std::vector<VariableTracker>& sources) {
+  if (callable == reinterpret_cast<PyObject*>(&PyType_Type) && kwargs == nullptr) return typeOf(t, args, sources);
+  if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && kwargs == nullptr) return superOf(t, args, sources);
+  if (isPartial(callable)) {
+    const Ref function = attributeOf(callable, "func");
+    const Ref first = attributeOf(callable, "args");
+    const Ref all = Ref::steal(PySequence_Concat(first.get(), args));
+    const Ref named = Ref::steal(PyDict_Copy(attributeOf(callable, "keywords").get()));
+    if (kwargs != nullptr) PyDict_Update(named.get(), kwargs);
+    t.tracer().realizeDeep(first.get());
+    t.tracer().realizeDeep(attributeOf(callable, "keywords").get());
+    for (VariableTracker& source : sources) t.tracer().realize(source);
+    return t.callWith(plain(function.get()), all.get(), named.get(), {});
+  }
+  if (!PyCFunction_Check(callable) || kwargs != nullptr) return std::nullopt;
+  const char* name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  const auto row = kBuiltins.find(name);
+  if (row == kBuiltins.end() || textOf(attributeOf(callable, "__module__").get()) != "builtins") return std::nullopt;
+  return row->second(t, args, sources);
+}
+
+Ref wrapGraphFunctions(PyObject* args) {
+  Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(args)));
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+    PyObject* item = PyTuple_GET_ITEM(args, k);
+    const bool graph = (PyCFunction_Check(item) || PyFunction_Check(item)) && !graphFunctionName(item).empty();
+    PyTuple_SET_ITEM(copy.get(), k, graph ? graphFunction(item).release() : Py_NewRef(item));
+  }
+  return copy;
+}
+
+}  // namespace kerf::inline dynamo

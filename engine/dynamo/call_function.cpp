@@ -1,0 +1,155 @@
+// What a call becomes: a node, an inlined frame, CPython's own function on stand-ins, or a graph break.
+#include <fmt/format.h>
+
+#include "engine/dynamo/builtin_calls.h"
+#include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/modules.h"
+#include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/values.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+bool isPythonFunction(PyObject* callable) {
+  if (PyMethod_Check(callable)) return PyFunction_Check(PyMethod_GET_FUNCTION(callable));
+  return PyFunction_Check(callable);
+}
+
+PyObject* functionOf(PyObject* callable) {
+  return PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+}
+
+/// A class of the program, or an object whose class has a __call__ in Python: its code is traced by itself.
+bool callsPython(PyObject* callable) {
+  if (isPythonFunction(callable)) return true;
+  if (PyType_Check(callable))
+    return (reinterpret_cast<PyTypeObject*>(callable)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && !mayCall(callable);
+  PyObject* call = _PyType_Lookup(Py_TYPE(callable), makeText("__call__").get());
+  return call != nullptr && PyFunction_Check(call);
+}
+
+void refuseMarked(PyObject* callable) {
+  PyObject* function = functionOf(callable);
+  const std::string name = describeCallable(function);
+  if (attributeOf(function, "_torchdynamo_disable"))
+    unsupported("Skip calling `torch.compiler.disable()`d function",
+                fmt::format("Skip calling function `{}` since it was wrapped with `torch.compiler.disable`", name), name,
+                {"Remove the `torch.compiler.disable` call"});
+  if (name == "torch._dynamo.graph_break" || name == "torch._dynamo.decorators.graph_break")
+    unsupported("Call to `torch._dynamo.graph_break()`", "User-inserted graph break. Message: None",
+                "Called `torch._dynamo.graph_break()` with args `[]`, kwargs `{}`",
+                {"Remove the `torch._dynamo.graph_break()` call."});
+  if (name == "copy.deepcopy")
+    unsupported("copy.deepcopy()", "Dynamo does not support copy.deepcopy()", "copy.deepcopy");
+  if (PyFunction_Check(function) && !mayInline(function))
+    unsupported("Attempted to call function marked as skipped",
+                fmt::format("Dynamo developers have intentionally marked that the function `{}` should not be traced.", name),
+                "qualname: " + name);
+}
+
+/// Values that several arguments share by identity cannot be told apart in the callee's frame: looked at now.
+void settleTwins(Tracer& tracer, std::vector<VariableTracker>& args) {
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t b = 0; b < args.size(); ++b)
+      if (a != b && args[a].lazy && args[a].get() == args[b].get()) tracer.realize(args[a]);
+}
+
+VariableTracker inlineCall(Tracer& tracer, const VariableTracker& callable, PyObject* args, PyObject* kwargs,
+                           std::vector<VariableTracker>& sources) {
+  settleTwins(tracer, sources);
+  tracer.pendingArguments = &sources;
+  tracer.pendingCallable = callable;
+  PyObject* result = PyObject_Call(callable.get(), args, kwargs);
+  tracer.pendingArguments = nullptr;
+  Ref made = tracer.checked(result);
+  VariableTracker returned = std::exchange(tracer.returned, {});
+  if (returned.get() == made.get()) return returned;
+  return {std::move(made), nullptr, false};
+}
+
+/// A module without hooks is its forward; hooks run as torch's Python half runs them.
+bool hasHooks(Tracer& tracer, StandIn& standIn) {
+  for (const char* table : {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"}) {
+    const VariableTracker hooks = tracer.effects.ownAttribute(standIn, table);
+    if (hooks && PyDict_Check(hooks.get()) && PyDict_GET_SIZE(hooks.get()) > 0) return true;
+  }
+  return false;
+}
+
+std::string argumentTypes(PyObject* args) {
+  std::string text;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
+    text += (k > 0 ? ", '" : "'") + typeNameOf(PyTuple_GET_ITEM(args, k)) + "'";
+  return "[" + text + "]";
+}
+
+[[noreturn]] void refuseBuiltin(PyObject* callable, PyObject* args, PyObject* kwargs) {
+  const std::string name = textOf(attributeOf(callable, "__name__").get());
+  const std::string module = textOf(attributeOf(callable, "__module__").get());
+  const std::string types = argumentTypes(args);
+  const char* keywords = kwargs && PyDict_GET_SIZE(kwargs) > 0 ? "True" : "False";
+  if (module == "builtins")
+    unsupported("Failed to trace builtin operator",
+                fmt::format("Dynamo does not know how to trace builtin operator `{}` with argument types {} (has_kwargs {})",
+                            name, types, keywords),
+                fmt::format("builtin {} {} {}", name, types, keywords),
+                {fmt::format("Avoid calling builtin `{}` with argument types {}. Consider using an equivalent alternative "
+                             "function/method to `{}`.",
+                             name, types, name)});
+  unsupported("Attempted to call function marked as skipped",
+              fmt::format("Dynamo does not know how to trace the builtin `{}`.", describeCallable(callable)),
+              "module: " + module + ", qualname: " + name);
+}
+
+void realizeAll(Tracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
+  for (VariableTracker& source : sources) tracer.realize(source);
+  tracer.realizeDeep(args);
+  if (kwargs != nullptr) tracer.realizeDeep(kwargs);
+}
+
+}  // namespace
+
+VariableTracker InstructionTranslator::call(VariableTracker callable, std::vector<VariableTracker> args,
+                                            PyObject* keywordNames) {
+  const Py_ssize_t named = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
+  const Py_ssize_t positional = static_cast<Py_ssize_t>(args.size()) - named;
+  const Ref tuple = Ref::steal(PyTuple_New(positional));
+  for (Py_ssize_t k = 0; k < positional; ++k)
+    PyTuple_SET_ITEM(tuple.get(), k, Py_NewRef(args[static_cast<std::size_t>(k)].get()));
+  const Ref dict = Ref::steal(named > 0 ? PyDict_New() : nullptr);
+  for (Py_ssize_t k = 0; k < named; ++k)
+    PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keywordNames, k), args[static_cast<std::size_t>(positional + k)].get());
+  return callWith(std::move(callable), tuple.get(), dict.get(), std::move(args));
+}
+
+VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObject* args, PyObject* kwargs,
+                                                std::vector<VariableTracker> sources) {
+  if (!callable) unsupported("Empty stack", "A call of nothing.", where());
+  m_tracer.realize(callable);
+  PyObject* target = callable.get();
+  if (std::optional<VariableTracker> known = callBuiltin(*this, target, args, kwargs, sources)) return *known;
+  const std::string graphName = graphFunctionName(target);
+  if (!graphName.empty()) {
+    realizeAll(m_tracer, sources, args, kwargs);
+    return {traceTorchFunction(m_tracer, graphName, target, args, kwargs), nullptr, false};
+  }
+  StandIn* standIn = m_tracer.effects.find(target);
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && isModule(target) && !hasHooks(m_tracer, *standIn))
+    return callWith(loadAttribute(callable, "forward"), args, kwargs, std::move(sources));
+  if (callsPython(target)) {
+    refuseMarked(target);
+    if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && !isModule(target))
+      return callWith(loadAttribute(callable, "__call__"), args, kwargs, std::move(sources));
+    return inlineCall(m_tracer, callable, args, kwargs, sources);
+  }
+  if (!mayCall(target)) {
+    for (VariableTracker& source : sources) m_tracer.realize(source);
+    refuseBuiltin(target, args, kwargs);
+  }
+  realizeAll(m_tracer, sources, args, kwargs);
+  m_tracer.realizeDeep(attributeOf(target, "__self__").get());
+  const Ref wrapped = wrapGraphFunctions(args);
+  return {m_tracer.checked(PyObject_Call(target, wrapped.get(), kwargs)), nullptr, false};
+}
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,57 @@
+// CaptureLog: what was compiled in this process: frames, graphs, breaks, guards, recompiles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/ir/graph.h"
+
+namespace kerf::inline dynamo {
+
+struct LoggedGraph {
+  std::string name;  ///< "__compiled_fn_1"
+  Graph graph;
+  std::vector<std::string> sources;  ///< of the placeholders
+};
+
+struct LoggedBreak {
+  std::string type;    ///< first line of the reason
+  std::string reason;  ///< with explanation, hints and context
+  std::vector<std::string> stack;  ///< "file.py:3 in f", outermost first
+  bool graphBreak = true;          ///< false: the frame is left to CPython
+};
+
+struct LoggedGuard {
+  std::string kind;
+  std::string leaf;
+  std::string source;
+};
+
+struct LoggedFrame {
+  std::string name;
+  std::string at;                  ///< "file.py:9"
+  std::vector<std::string> calls;  ///< "__compiled_fn_1", "__resume_at_66_3"
+  std::vector<LoggedGuard> guards;
+};
+
+struct LoggedRecompile {
+  std::string function;
+  std::string at;
+  std::string failedGuard;
+};
+
+struct CaptureLog {
+  std::vector<LoggedFrame> frames;
+  std::vector<LoggedGraph> graphs;
+  std::vector<LoggedBreak> breaks;
+  std::vector<LoggedRecompile> recompiles;
+  int compileNumber = 0;  ///< of names: graphs and resume functions count together
+};
+
+/// Of this process.
+CaptureLog& captureLog();
+/// As PyTorch prints a graph break.
+std::string reasonText(const std::string& type, const std::string& explanation, const std::vector<std::string>& hints,
+                       const std::string& context);
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,35 @@
+// CompiledFrame: what the rewritten frame calls: runs the graph, builds what lives on, and replays side effects.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/dynamo/rebuild.h"
+
+namespace kerf::inline dynamo {
+
+struct CompiledFrame {
+  std::string graphName;             ///< "__compiled_fn_1"; empty where there is no graph
+  std::vector<GraphInput> inputs;
+  std::vector<RecordedCall> calls;
+  std::vector<StandIn*> standIns;    ///< real objects that are needed
+  std::vector<Effect> effects;
+  std::vector<Ref> results;          ///< templates
+  bool single = false;               ///< gives its only result instead of a tuple
+  std::vector<int> slots;            ///< which places of the frame its arguments are
+  Ref globals;
+  std::unordered_set<PyObject*> freshFunctions;
+  /// What was traced lives as long as this does.
+  std::vector<std::unique_ptr<StandIn>> keptStandIns;
+  std::vector<Ref> kept;
+
+  /// With the frame's values at `slots`; null with a Python exception set.
+  Ref run(PyObject* const* args, std::size_t count) const;
+};
+
+/// A Python callable around it.
+Ref compiledFrameObject(std::shared_ptr<const CompiledFrame> frame);
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,287 @@
+#include "engine/dynamo/convert_frame.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/dynamo/capture_log.h"
+#include "engine/dynamo/compiled_frame.h"
+#include "engine/dynamo/frame_writer.h"
+#include "engine/dynamo/handlers.h"
+#include "engine/dynamo/instruction_translator.h"
+#include "engine/torch_api/eager_ops.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+constexpr int kMostAttempts = 50;
+
+PyObject* closureOf(const FrameView& frame) {
+  return frame.function && PyFunction_Check(frame.function) ? PyFunction_GET_CLOSURE(frame.function) : nullptr;
+}
+
+std::string fileAndLine(const FrameView& frame) {
+  const std::string path = textOf(frame.code->co_filename);
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), frame.code->co_firstlineno);
+}
+
+std::vector<VariableTracker> firstVariables(Tracer& tracer, const FrameView& frame, const FrameShape& shape) {
+  std::vector<VariableTracker> variables(static_cast<std::size_t>(shape.places));
+  PyObject* closure = closureOf(frame);
+  int free = 0;
+  for (int slot = 0; slot < shape.places; ++slot) {
+    VariableTracker& variable = variables[static_cast<std::size_t>(slot)];
+    if (shape.isFree(slot)) {
+      if (closure) variable = tracer.effects.cell(PyTuple_GET_ITEM(closure, free), Source::cell(shape.name(slot), slot));
+      ++free;
+    } else if (slot < shape.arguments && frame.variables[slot] != nullptr) {
+      variable = tracer.effects.wrap(frame.variables[slot], Source::local(shape.name(slot), slot));
+    }
+  }
+  return variables;
+}
+
+/// From an instruction on to the first return: a jump to what lies before it is a loop around it.
+bool mayHaveBackedge(const Bytecode& bytecode, int from) {
+  for (std::size_t k = static_cast<std::size_t>(from); k < bytecode.instructions.size(); ++k) {
+    const Instruction& instruction = bytecode.instructions[k];
+    if (instruction.target >= 0 && instruction.target < from) return true;
+    if (instruction.op == Op::RETURN_VALUE) return false;
+  }
+  return false;
+}
+
+void logBreak(const Unsupported& reason, bool graphBreak) {
+  captureLog().breaks.push_back({reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context),
+                                 reason.stack, graphBreak});
+}
+
+/// One attempt at tracing a frame; what it decided is read from it afterwards.
+class Attempt {
+ public:
+  Attempt(const FrameView& frame, const CompileOptions& options, std::optional<BreakPoint> breakAt)
+      : m_frame(frame), m_options(options), m_shape(frame.code), m_scope(m_tracer) {
+    m_tracer.rootGlobals = frame.globals;
+    m_tracer.graph.gradEnabled = gradModes().grad;
+    m_tracer.graph.function = textOf(frame.code->co_name);
+    m_tracer.addGuard(gradModeGuard());
+    FrameStart start;
+    start.code = Ref::borrow(reinterpret_cast<PyObject*>(frame.code));
+    start.globals = Ref::borrow(frame.globals);
+    start.builtins = Ref::borrow(frame.builtins);
+    start.function = Ref::borrow(frame.function);
+    start.variables = firstVariables(m_tracer, frame, m_shape);
+    m_root = std::make_unique<InstructionTranslator>(m_tracer, std::move(start), nullptr);
+    m_root->breakAt = std::move(breakAt);
+  }
+
+  InstructionTranslator& root() { return *m_root; }
+  Tracer& tracer() { return m_tracer; }
+
+  /// Where the next attempt ends its graph; nothing where no part of the frame may be compiled.
+  std::optional<BreakPoint> breakPointFor(const Unsupported& reason) {
+    if (reason.skipFrame || m_options.fullgraph || m_root->steps() == 0) return std::nullopt;
+    const Op op = m_root->instruction().op;
+    const bool here = endsGraphAt(op) || (isJump(op) && op != Op::FOR_ITER && op != Op::SEND);
+    if (here && m_root->mayCompilePartially()) {
+      if (mayHaveBackedge(m_root->bytecode(), m_root->current())) return std::nullopt;
+      return BreakPoint{m_root->steps(), reason, false};
+    }
+    if (m_root->lastEmptyStackStep() > 0 && m_root->mayCompilePartially())
+      return BreakPoint{m_root->lastEmptyStackStep(), reason, true};
+    return std::nullopt;
+  }
+
+  std::unique_ptr<CacheEntry> finish(InstructionTranslator::Stop stop) {
+    const bool whole = stop == InstructionTranslator::Stop::Returned;
+    std::vector<Effect> effects = m_tracer.effects.changes();
+    if (whole && m_tracer.graph.countCalls() == 0 && effects.empty())
+      throw SkipFrame{"because no content in function call"};
+    auto compiled = std::make_shared<CompiledFrame>();
+    LiveState live;
+    if (whole) {
+      compiled->results = {m_root->result};
+      compiled->single = true;
+      VariableTracker result{m_root->result, m_root->resultSource, m_root->resultLazy};
+      m_tracer.realize(result);
+    } else {
+      live = liveState(*compiled);
+    }
+    fill(*compiled, std::move(effects));
+    return write(std::move(compiled), whole, live);
+  }
+
+ private:
+  LiveState liveState(CompiledFrame& compiled) {
+    LiveState live;
+    live.index = m_root->current();
+    const Instruction& instruction = m_root->instruction();
+    const bool leaves = m_root->breakAt->leavesFrame;
+    std::vector<int> starts = {leaves ? live.index : live.index + 1};
+    if (instruction.target >= 0 && !leaves) starts.push_back(instruction.target);
+    for (const int slot : liveLocals(m_root->bytecode(), starts, m_shape)) {
+      VariableTracker& held = m_root->variables()[static_cast<std::size_t>(slot)];
+      if (!held) continue;
+      m_tracer.realize(held);
+      live.locals.push_back(slot);
+      compiled.results.push_back(held.value);
+    }
+    for (VariableTracker& held : m_root->stack()) {
+      m_tracer.realize(held);
+      live.nulls.push_back(!held);
+      if (held) compiled.results.push_back(held.value);
+    }
+    return live;
+  }
+
+  void fill(CompiledFrame& compiled, std::vector<Effect> effects) {
+    TemplateWalk walk(m_tracer.effects, m_tracer.freshFunctions);
+    for (const Ref& result : compiled.results) walk.visit(result.get());
+    for (const Effect& effect : effects) {
+      const bool contents = effect.kind == Effect::Kind::ListContents || effect.kind == Effect::Kind::DictContents ||
+                            effect.kind == Effect::Kind::SetContents;
+      if (effect.kind != Effect::Kind::Global) walk.visit(effect.target.get());
+      if (contents)
+        walk.visitContents(effect.value.get());
+      else
+        walk.visit(effect.value.get());
+    }
+    compiled.effects = std::move(effects);
+    compiled.standIns = walk.needs().standIns;
+    compiled.slots = m_shape.inputs();
+    compiled.globals = Ref::borrow(m_frame.globals);
+    std::vector<NodeId> outputs;
+    for (const NodeId node : walk.needs().nodes)
+      if (node.valid()) outputs.push_back(node);
+    m_tracer.graph.finish(outputs);
+    compiled.inputs = m_tracer.graph.inputs();
+    compiled.calls = m_tracer.graph.calls();
+    guardAliases();
+  }
+
+  /// Inputs that are different tensors now must stay different ones.
+  void guardAliases() {
+    const std::vector<GraphInput>& inputs = m_tracer.graph.inputs();
+    std::vector<SourcePtr> sources;
+    for (const GraphInput& input : inputs)
+      if (input.source->name().find("._parameters[") == std::string::npos) sources.push_back(input.source);
+    if (sources.size() < 2) return;
+    Guard guard;
+    guard.kind = "NO_TENSOR_ALIASING";
+    guard.leaf = "NO_TENSOR_ALIASING: check_no_aliasing(";
+    for (std::size_t k = 0; k < sources.size(); ++k) guard.leaf += (k > 0 ? ", " : "") + sources[k]->name();
+    guard.leaf += ")";
+    guard.check = [sources](PyObject*, const FrameScope& scope) {
+      std::unordered_set<PyObject*> seen;
+      for (const SourcePtr& source : sources)
+        if (!seen.insert(source->evaluate(scope).get()).second) return false;
+      return true;
+    };
+    m_tracer.addGuard(std::move(guard));
+  }
+
+  std::unique_ptr<CacheEntry> write(std::shared_ptr<CompiledFrame> compiled, bool whole, LiveState live) {
+    LoggedFrame logged{textOf(m_frame.code->co_name), fileAndLine(m_frame), {}, {}};
+    CaptureLog& log = captureLog();
+    if (m_tracer.graph.countCalls() > 0) {
+      compiled->graphName = fmt::format("__compiled_fn_{}", ++log.compileNumber);
+      logged.calls.push_back(compiled->graphName);
+      LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}};
+      for (const GraphInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
+      log.graphs.push_back(std::move(graph));
+    }
+    compiled->freshFunctions = m_tracer.freshFunctions;
+    compiled->kept = m_tracer.kept;
+    compiled->keptStandIns = m_tracer.effects.release();
+    const Ref object = compiledFrameObject(compiled);
+    auto entry = std::make_unique<CacheEntry>();
+    if (whole) {
+      entry->code = writeWholeFrame(m_shape, object);
+    } else if (m_root->breakAt->leavesFrame) {
+      entry->code = writeLeavingFrame(m_shape, m_root->bytecode(), object, live);
+    } else {
+      live.resumeNumber = ++log.compileNumber;
+      entry->code = writePartialFrame(m_shape, m_root->bytecode(), object, live, m_root->keywordNames, logged.calls);
+    }
+    if (!entry->code) throw PythonRaised{};
+    entry->guards = m_tracer.guards;
+    for (const Guard& guard : entry->guards.all())
+      logged.guards.push_back({guard.kind, guard.leaf, guard.source ? guard.source->name() : std::string()});
+    log.frames.push_back(std::move(logged));
+    return entry;
+  }
+
+  const FrameView& m_frame;
+  const CompileOptions& m_options;
+  FrameShape m_shape;
+  Tracer m_tracer;
+  TraceScope m_scope;
+  std::unique_ptr<InstructionTranslator> m_root;
+};
+
+void raiseFullGraph(const Unsupported& reason) {
+  const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
+  Ref type = module ? attributeOf(module.get(), "Unsupported") : Ref();
+  PyErr_Clear();
+  if (!type) type = Ref::borrow(PyExc_RuntimeError);
+  const std::string text = reasonText(reason.type, reason.explanation, reason.hints, reason.context);
+  PyErr_SetString(type.get(), text.c_str());
+}
+
+}  // namespace
+
+FrameScope scopeOf(const FrameView& frame) {
+  FrameScope scope;
+  scope.globals = frame.globals;
+  const FrameShape shape(frame.code);
+  scope.local = [frame, shape](int slot) -> PyObject* {
+    if (!shape.isFree(slot)) return frame.variables[slot];
+    int free = 0;
+    for (int k = 0; k < slot; ++k) free += shape.isFree(k) ? 1 : 0;
+    PyObject* closure = closureOf(frame);
+    return closure ? PyTuple_GET_ITEM(closure, free) : nullptr;
+  };
+  return scope;
+}
+
+ConvertResult convertFrame(const FrameView& frame, const CompileOptions& options) {
+  std::optional<BreakPoint> breakAt;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::optional<Unsupported> stopped;
+    try {
+      Attempt trial(frame, options, breakAt);
+      try {
+        const InstructionTranslator::Stop stop = trial.root().run();
+        std::unique_ptr<CacheEntry> entry = trial.finish(stop);
+        if (breakAt) logBreak(breakAt->reason, true);
+        return {std::move(entry), false};
+      } catch (Unsupported& reason) {
+        PyErr_Clear();
+        if (reason.stack.empty()) reason.stack = {trial.root().where()};
+        std::optional<BreakPoint> next = trial.breakPointFor(reason);
+        // The same break again: what lives there cannot be carried on.
+        if (next && breakAt && next->step >= breakAt->step) next.reset();
+        if (!next && options.fullgraph) {
+          logBreak(reason, true);
+          raiseFullGraph(reason);
+          return {nullptr, true};
+        }
+        if (!next) {
+          logBreak(breakAt ? breakAt->reason : reason, true);
+          return {};
+        }
+        if (next->leavesFrame) next->reason.type = "step_unsupported";
+        breakAt = std::move(next);
+      }
+    } catch (const PythonRaised&) {
+      // The program's own exception: it is raised when the frame runs as it is.
+      PyErr_Clear();
+      return {};
+    } catch (const SkipFrame&) {
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace kerf::inline dynamo

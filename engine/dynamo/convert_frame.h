@@ -1,0 +1,43 @@
+// From a frame to its compiled form: traces it, ends its graph where it must, writes its code, keeps its guards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/dynamo/guards.h"
+#include "engine/python/reference.h"
+
+namespace kerf::inline dynamo {
+
+/// How torch.compile was asked to compile.
+struct CompileOptions {
+  bool fullgraph = false;
+  Ref backend;  ///< a Python function that takes a GraphModule; null: Kerf runs the graph
+};
+
+/// A frame that starts: its code and what its variables are. Borrowed while it runs.
+struct FrameView {
+  PyCodeObject* code = nullptr;
+  PyObject* globals = nullptr;
+  PyObject* builtins = nullptr;
+  PyObject* function = nullptr;
+  PyObject** variables = nullptr;  ///< arguments; free variables are in the function's closure
+};
+
+/// One compiled form of a code object.
+struct CacheEntry {
+  GuardSet guards;
+  Ref code;
+};
+
+struct ConvertResult {
+  std::unique_ptr<CacheEntry> entry;  ///< null: the frame runs as it is
+  bool failed = false;                ///< a Python exception is set (fullgraph)
+};
+
+ConvertResult convertFrame(const FrameView& frame, const CompileOptions& options);
+/// The frame's variables by place, for guards: free variables out of their cells.
+FrameScope scopeOf(const FrameView& frame);
+
+}  // namespace kerf::inline dynamo

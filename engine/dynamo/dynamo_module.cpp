@@ -1,0 +1,163 @@
+// torch._C._dynamo: what torch.compile calls, and what was compiled, as JSON.
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/dynamo/capture_log.h"
+#include "engine/dynamo/environment.h"
+#include "engine/dynamo/frame_evaluation.h"
+#include "engine/dynamo/modules.h"
+#include "engine/ir/printer.h"
+#include "engine/torch_api/compile_hook.h"
+#include "engine/torch_api/torch_environment.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+/// A function under torch.compile, or under torch.compiler.disable.
+struct CompiledCallable {
+  PyObject_HEAD
+  PyObject* function;
+  CompileOptions* options;  ///< null: nothing is compiled
+};
+
+PyObject* callCallable(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const auto* held = reinterpret_cast<CompiledCallable*>(self);
+  if (held->options == nullptr) return callDisabled(held->function, args, kwargs);
+  return callCompiled(held->function, args, kwargs, *held->options);
+}
+
+void dropCallable(PyObject* self) {
+  auto* held = reinterpret_cast<CompiledCallable*>(self);
+  Py_XDECREF(held->function);
+  delete held->options;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyTypeObject* callableType() {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dropCallable)},
+                                {Py_tp_call, reinterpret_cast<void*>(callCallable)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"torch._C._dynamo.Compiled", sizeof(CompiledCallable), 0, Py_TPFLAGS_DEFAULT, slots};
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return type;
+}
+
+Ref makeCallable(PyObject* function, std::unique_ptr<CompileOptions> options) {
+  PyTypeObject* type = callableType();
+  Ref made = Ref::steal(type ? type->tp_alloc(type, 0) : nullptr);
+  if (!made) return {};
+  auto* held = reinterpret_cast<CompiledCallable*>(made.get());
+  held->function = Py_NewRef(function);
+  held->options = options.release();
+  return made;
+}
+
+/// A callable of torch itself (nn.Linear) has no frame of the program: a function around it has.
+Ref wrapInline(PyObject* function) {
+  static constexpr const char* text =
+      "def wrap_inline(fn):\n"
+      "    def inner(*args, **kwargs):\n"
+      "        return fn(*args, **kwargs)\n"
+      "    return inner\n";
+  const Ref globals = Ref::steal(PyDict_New());
+  PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
+  PyDict_SetItemString(globals.get(), "__name__", makeText("kerf_wrap_inline").get());
+  const Ref ran = Ref::steal(PyRun_String(text, Py_file_input, globals.get(), globals.get()));
+  if (!ran) return {};
+  return Ref::steal(PyObject_CallOneArg(PyDict_GetItemString(globals.get(), "wrap_inline"), function));
+}
+
+bool isOfTorch(PyObject* callable) {
+  const Ref module = attributeOf(PyFunction_Check(callable) || PyMethod_Check(callable)
+                                     ? callable
+                                     : reinterpret_cast<PyObject*>(Py_TYPE(callable)),
+                                 "__module__");
+  const std::string name = textOf(module.get());
+  return name == "torch" || name.starts_with("torch.");
+}
+
+PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"fn", "backend", "dynamic", "fullgraph", "options", "mode", nullptr};
+  PyObject *function = nullptr, *backend = nullptr, *dynamic = nullptr, *settings = nullptr, *mode = nullptr;
+  int fullgraph = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpOO", const_cast<char**>(names), &function, &backend, &dynamic,
+                                  &fullgraph, &settings, &mode) == 0)
+    return nullptr;
+  auto options = std::make_unique<CompileOptions>();
+  options->fullgraph = fullgraph != 0;
+  if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
+    options->backend = Ref::borrow(backend);
+  const Ref target = isOfTorch(function) ? wrapInline(function) : Ref::borrow(function);
+  return target ? makeCallable(target.get(), std::move(options)).release() : nullptr;
+}
+
+PyObject* disable(PyObject* /*module*/, PyObject* function) { return makeCallable(function, nullptr).release(); }
+
+PyObject* reset(PyObject* /*module*/, PyObject* /*none*/) {
+  resetCache();
+  Py_RETURN_NONE;
+}
+
+nlohmann::json graphJson(const LoggedGraph& logged) {
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const NodeId id : logged.graph.order()) {
+    const Node& node = logged.graph.node(id);
+    nodes.push_back({opcodeName(node.op()), node.name(), node.target()});
+  }
+  return {{"name", logged.name}, {"nodes", nodes}, {"sources", logged.sources}, {"text", printGraphText(logged.graph)}};
+}
+
+nlohmann::json logJson() {
+  const CaptureLog& log = captureLog();
+  nlohmann::json all = {{"graphs", nlohmann::json::array()},     {"breaks", nlohmann::json::array()},
+                        {"frames", nlohmann::json::array()},     {"recompiles", nlohmann::json::array()}};
+  for (const LoggedGraph& graph : log.graphs) all["graphs"].push_back(graphJson(graph));
+  for (const LoggedBreak& item : log.breaks)
+    all["breaks"].push_back(
+        {{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}, {"graph_break", item.graphBreak}});
+  for (const LoggedFrame& frame : log.frames) {
+    nlohmann::json guards = nlohmann::json::array();
+    for (const LoggedGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});
+    all["frames"].push_back({{"frame", frame.name}, {"at", frame.at}, {"calls", frame.calls}, {"guards", guards}});
+  }
+  for (const LoggedRecompile& item : log.recompiles)
+    all["recompiles"].push_back({{"function", item.function}, {"at", item.at}, {"guard", item.failedGuard}});
+  return all;
+}
+
+PyObject* logText(PyObject* /*module*/, PyObject* /*none*/) {
+  const std::string text = logJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return makeText(text).release();
+}
+
+PyObject* clearLog(PyObject* /*module*/, PyObject* /*none*/) {
+  captureLog() = {};
+  Py_RETURN_NONE;
+}
+
+PyObject* makeModule() {
+  static PyMethodDef methods[] = {
+      {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compile)), METH_VARARGS | METH_KEYWORDS,
+       nullptr},
+      {"disable", disable, METH_O, nullptr},
+      {"reset", reset, METH_NOARGS, nullptr},
+      {"log", logText, METH_NOARGS, nullptr},
+      {"clear_log", clearLog, METH_NOARGS, nullptr},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "torch._C._dynamo", nullptr, -1, methods,
+                                   nullptr, nullptr, nullptr, nullptr};
+  return PyModule_Create(&definition);
+}
+
+}  // namespace
+
+ProgramEnvironment dynamoEnvironment() {
+  static std::once_flag once;
+  std::call_once(once, [] { addSubModule({"_dynamo", makeModule}); });
+  return torchEnvironment();
+}
+
+}  // namespace kerf::inline dynamo

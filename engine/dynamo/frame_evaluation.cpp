@@ -1,0 +1,266 @@
+// CPython's internals of 3.11: this file alone looks at them.
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/dynamo/capture_log.h"
+#include "engine/dynamo/frame_evaluation.h"
+#include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/modules.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+constexpr std::size_t kRecompileLimit = 8;
+
+/// Compiled forms of one code object.
+struct FrameCache {
+  Ref code;
+  std::vector<std::unique_ptr<CacheEntry>> entries;
+  bool skipped = false;
+};
+
+struct State {
+  const CompileOptions* options = nullptr;  ///< null: nothing is compiled
+  std::unordered_map<PyCodeObject*, FrameCache> caches;
+  std::unordered_set<PyObject*> written;  ///< code objects that were made here
+};
+
+State& state() {
+  static State held;
+  return held;
+}
+
+PyObject* evaluateDefault(PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
+  return _PyEval_EvalFrameDefault(thread, frame, thrown);
+}
+
+bool isGenerator(const _PyInterpreterFrame* frame) { return frame->owner == FRAME_OWNED_BY_GENERATOR; }
+
+PyObject* functionOf(_PyInterpreterFrame* frame) { return reinterpret_cast<PyObject*>(frame->f_func); }
+
+/// The source of an argument's default, which binding took out of the function.
+VariableTracker defaultOf(Tracer& tracer, PyObject* function, PyObject* value) {
+  if (function == nullptr || tracer.freshFunctions.contains(function)) return {Ref::borrow(value), nullptr, false};
+  PyObject* defaults = PyFunction_GET_DEFAULTS(function);
+  SourcePtr base = tracer.pendingCallable.source;
+  if (!base || tracer.pendingCallable.get() != function)
+    base = Source::constant(textOf(PyFunction_GET_CODE(function) ? reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_name : nullptr),
+                            Ref::borrow(function));
+  for (Py_ssize_t k = 0; defaults && k < PyTuple_GET_SIZE(defaults); ++k)
+    if (PyTuple_GET_ITEM(defaults, k) == value)
+      return tracer.effects.wrap(value, Source::item(Source::attribute(base, "__defaults__"), Ref::steal(PyLong_FromSsize_t(k))));
+  PyObject *key = nullptr, *item = nullptr;
+  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
+  for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &item) != 0;)
+    if (item == value)
+      return tracer.effects.wrap(value, Source::item(Source::attribute(base, "__kwdefaults__"), Ref::borrow(key)));
+  return {Ref::borrow(value), nullptr, false};
+}
+
+VariableTracker argumentOf(Tracer& tracer, const std::vector<VariableTracker>* pending, PyObject* function, PyObject* value) {
+  if (pending != nullptr)
+    for (const VariableTracker& argument : *pending)
+      if (argument.get() == value) return argument;
+  return defaultOf(tracer, function, value);
+}
+
+int nextIndex(const Bytecode& bytecode, int lastUnit) {
+  for (std::size_t k = 0; k < bytecode.instructions.size(); ++k)
+    if (bytecode.instructions[k].offset > 2 * lastUnit) return static_cast<int>(k);
+  return 0;
+}
+
+/// Free variables are the function's own cells; those from outside have stand-ins.
+void fillFrees(Tracer& tracer, PyCodeObject* code, PyObject* function, std::vector<VariableTracker>& variables) {
+  PyObject* closure = function ? PyFunction_GET_CLOSURE(function) : nullptr;
+  const int first = code->co_nlocalsplus - code->co_nfreevars;
+  for (int k = 0; closure && k < code->co_nfreevars; ++k) {
+    PyObject* cell = PyTuple_GET_ITEM(closure, k);
+    VariableTracker& variable = variables[static_cast<std::size_t>(first + k)];
+    if (tracer.freshFunctions.contains(function)) {
+      variable = {Ref::borrow(cell), nullptr, false};
+      continue;
+    }
+    const bool known = tracer.pendingCallable.get() == function && tracer.pendingCallable.source;
+    const SourcePtr base = known ? tracer.pendingCallable.source
+                                 : Source::constant(textOf(code->co_name), Ref::borrow(function));
+    variable = tracer.effects.cell(
+        cell, Source::item(Source::attribute(base, "__closure__"), Ref::steal(PyLong_FromLong(k))));
+  }
+}
+
+FrameStart startOf(Tracer& tracer, _PyInterpreterFrame* frame, const std::vector<VariableTracker>* pending) {
+  FrameStart start;
+  start.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
+  start.globals = Ref::borrow(frame->f_globals);
+  start.builtins = Ref::borrow(frame->f_builtins);
+  start.function = Ref::borrow(functionOf(frame));
+  const int places = frame->f_code->co_nlocalsplus;
+  start.variables.resize(static_cast<std::size_t>(places));
+  for (int slot = 0; slot < places; ++slot)
+    if (PyObject* value = frame->localsplus[slot])
+      start.variables[static_cast<std::size_t>(slot)] =
+          isGenerator(frame) ? VariableTracker{Ref::borrow(value), nullptr, false}
+                             : argumentOf(tracer, pending, functionOf(frame), value);
+  fillFrees(tracer, frame->f_code, functionOf(frame), start.variables);
+  if (!isGenerator(frame)) return start;
+  for (int k = places; k < frame->stacktop; ++k)
+    start.stack.push_back({Ref::borrow(frame->localsplus[k]), nullptr, false});
+  start.next = nextIndex(decode(frame->f_code), _PyInterpreterFrame_LASTI(frame));
+  return start;
+}
+
+/// Leaves a generator's frame as YIELD_VALUE does.
+void suspend(InstructionTranslator& translator, _PyInterpreterFrame* frame) {
+  const int places = frame->f_code->co_nlocalsplus;
+  for (int slot = 0; slot < places; ++slot)
+    Py_XSETREF(frame->localsplus[slot], Py_XNewRef(translator.variables()[static_cast<std::size_t>(slot)].get()));
+  for (int k = places; k < frame->stacktop; ++k) Py_CLEAR(frame->localsplus[k]);
+  frame->stacktop = places;
+  for (const VariableTracker& held : translator.stack()) frame->localsplus[frame->stacktop++] = Py_XNewRef(held.get());
+  frame->prev_instr = _PyCode_CODE(frame->f_code) + translator.instruction().offset / 2;
+  _PyFrame_GetGenerator(frame)->gi_frame_state = FRAME_SUSPENDED;
+}
+
+PyObject* inlineTraced(Tracer& tracer, _PyInterpreterFrame* frame, int thrown) {
+  const std::vector<VariableTracker>* pending = std::exchange(tracer.pendingArguments, nullptr);
+  if (functionOf(frame) != nullptr && !mayInline(functionOf(frame)))
+    unsupported("Attempted to inline function marked as skipped",
+                "Dynamo developers have intentionally marked that the function `" + describeCallable(functionOf(frame)) +
+                    "` should not be traced.",
+                "qualname: " + describeCallable(functionOf(frame)));
+  FrameStart start = startOf(tracer, frame, pending);
+  tracer.pendingCallable = {};
+  InliningInstructionTranslator translator(tracer, std::move(start), tracer.translator);
+  if (thrown != 0) translator.throwHere();
+  const InstructionTranslator::Stop stop = translator.run();
+  if (stop == InstructionTranslator::Stop::Yielded) {
+    suspend(translator, frame);
+    tracer.returned = {};
+  } else {
+    tracer.returned = {translator.result, translator.resultSource, translator.resultLazy};
+  }
+  return Py_NewRef(translator.result.get());
+}
+
+PyObject* inlineFrame(Tracer& tracer, PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
+  const int flags = frame->f_code->co_flags;
+  // CPython makes the generator; its frame comes here when it runs.
+  if (!isGenerator(frame) && (flags & CO_GENERATOR) != 0) {
+    tracer.pendingArguments = nullptr;
+    return evaluateDefault(thread, frame, thrown);
+  }
+  try {
+    if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
+      unsupported("Unsupported coroutine", "Dynamo cannot trace coroutines.", describeCallable(functionOf(frame)));
+    return inlineTraced(tracer, frame, thrown);
+  } catch (const PythonRaised&) {
+    return nullptr;
+  } catch (...) {
+    return tracer.keepException();
+  }
+}
+
+FrameView viewOf(_PyInterpreterFrame* frame) {
+  return {frame->f_code, frame->f_globals, frame->f_builtins, functionOf(frame), frame->localsplus};
+}
+
+PyObject* runEntry(const CacheEntry& entry, const FrameView& frame) {
+  const Ref function = Ref::steal(PyFunction_New(entry.code.get(), frame.globals));
+  if (!function) return nullptr;
+  if (PyObject* closure = PyFunction_GET_CLOSURE(frame.function))
+    if (PyFunction_SetClosure(function.get(), closure) < 0) return nullptr;
+  const auto count = static_cast<std::size_t>(reinterpret_cast<PyCodeObject*>(entry.code.get())->co_argcount);
+  return PyObject_Vectorcall(function.get(), frame.variables, count, nullptr);
+}
+
+std::string placeOf(PyCodeObject* code) {
+  const std::string path = textOf(code->co_filename);
+  return path.substr(path.rfind('/') + 1) + ":" + std::to_string(code->co_firstlineno);
+}
+
+const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {
+  const NativeScope native;
+  const FrameScope scope = scopeOf(frame);
+  const Guard* failed = nullptr;
+  for (const auto& entry : cache.entries) {
+    const Guard* failure = entry->guards.firstFailure(scope);
+    if (failure == nullptr) return entry.get();
+    failed = failure;
+  }
+  if (failed != nullptr)
+    captureLog().recompiles.push_back({textOf(frame.code->co_name), placeOf(frame.code), failed->leaf});
+  return nullptr;
+}
+
+bool mayCompile(_PyInterpreterFrame* frame) {
+  constexpr int kNever = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  if (isGenerator(frame) || (frame->f_code->co_flags & kNever) != 0 || frame->f_func == nullptr) return false;
+  if ((frame->f_code->co_flags & CO_OPTIMIZED) == 0) return false;
+  if (state().written.contains(reinterpret_cast<PyObject*>(frame->f_code))) return false;
+  PyObject* module = PyDict_GetItemString(frame->f_globals, "__name__");
+  const std::string name = module ? textOf(module) : std::string();
+  if (name == "torch" || name.starts_with("torch.")) return false;
+  return mayInline(functionOf(frame)) && name != "contextlib" && name != "functools";
+}
+
+PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
+  FrameCache& cache = state().caches[frame->f_code];
+  if (!cache.code) cache.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
+  if (cache.skipped) return evaluateDefault(thread, frame, 0);
+  const FrameView view = viewOf(frame);
+  const CacheEntry* entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
+  if (entry == nullptr) {
+    if (cache.entries.size() >= kRecompileLimit) return evaluateDefault(thread, frame, 0);
+    const CompileOptions* options = std::exchange(state().options, nullptr);
+    ConvertResult converted = convertFrame(view, *options);
+    state().options = options;
+    if (converted.failed) return nullptr;
+    if (!converted.entry) {
+      cache.skipped = cache.entries.empty();
+      return evaluateDefault(thread, frame, 0);
+    }
+    state().written.insert(converted.entry->code.get());
+    cache.entries.insert(cache.entries.begin(), std::move(converted.entry));
+    entry = cache.entries.front().get();
+  }
+  return runEntry(*entry, view);
+}
+
+PyObject* evaluateFrame(PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
+  if (NativeScope::active()) return evaluateDefault(thread, frame, thrown);
+  if (Tracer* tracer = Tracer::active()) return inlineFrame(*tracer, thread, frame, thrown);
+  if (thrown != 0 || state().options == nullptr || !mayCompile(frame)) return evaluateDefault(thread, frame, thrown);
+  return evaluateCompiled(thread, frame);
+}
+
+PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, const CompileOptions* options) {
+  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluateFrame);
+  const CompileOptions* before = std::exchange(state().options, options);
+  PyObject* result = PyObject_Call(function, args, kwargs);
+  state().options = before;
+  return result;
+}
+
+}  // namespace
+
+PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const CompileOptions& options) {
+  return callWithOptions(function, args, kwargs, &options);
+}
+
+PyObject* callDisabled(PyObject* function, PyObject* args, PyObject* kwargs) {
+  return callWithOptions(function, args, kwargs, nullptr);
+}
+
+void resetCache() {
+  state().caches.clear();
+  state().written.clear();
+}
+
+}  // namespace kerf::inline dynamo

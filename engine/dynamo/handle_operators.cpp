@@ -1,0 +1,136 @@
+// Opcodes of operators and subscripts: CPython computes on stand-ins.
+#include <array>
+#include <span>
+
+#include "engine/dynamo/handlers.h"
+#include "engine/dynamo/values.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+using T = InstructionTranslator;
+using I = Instruction;
+
+using Binary = PyObject* (*)(PyObject*, PyObject*);
+PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+PyObject* powerInto(PyObject* a, PyObject* b) { return PyNumber_InPlacePower(a, b, Py_None); }
+
+/// By the argument of BINARY_OP.
+constexpr std::array<Binary, 26> kBinary = {
+    PyNumber_Add,           PyNumber_And,
+    PyNumber_FloorDivide,   PyNumber_Lshift,
+    PyNumber_MatrixMultiply, PyNumber_Multiply,
+    PyNumber_Remainder,     PyNumber_Or,
+    power,                  PyNumber_Rshift,
+    PyNumber_Subtract,      PyNumber_TrueDivide,
+    PyNumber_Xor,           PyNumber_InPlaceAdd,
+    PyNumber_InPlaceAnd,    PyNumber_InPlaceFloorDivide,
+    PyNumber_InPlaceLshift, PyNumber_InPlaceMatrixMultiply,
+    PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
+    PyNumber_InPlaceOr,     powerInto,
+    PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract,
+    PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor};
+
+/// Containers of the program may hold what was not looked at yet.
+void realizeOperand(T& t, const VariableTracker& operand) {
+  if (!isConstant(operand.get()) && proxyOf(operand.get()) == nullptr) t.tracer().realizeDeep(operand.get());
+}
+
+void binaryOp(T& t, const I& i) {
+  const VariableTracker right = t.pop();
+  const VariableTracker left = t.pop();
+  realizeOperand(t, left);
+  realizeOperand(t, right);
+  t.checkedPush(kBinary[static_cast<std::size_t>(i.arg)](left.get(), right.get()));
+}
+
+template <PyObject* (*Function)(PyObject*)>
+void unary(T& t, const I&) {
+  const VariableTracker value = t.pop();
+  t.checkedPush(Function(value.get()));
+}
+
+void unaryNot(T& t, const I&) {
+  const VariableTracker value = t.pop();
+  const int truth = PyObject_IsTrue(value.get());
+  t.tracer().checkStatus(truth);
+  t.push(Ref::borrow(truth != 0 ? Py_False : Py_True));
+}
+
+void compareOp(T& t, const I& i) {
+  const VariableTracker right = t.pop();
+  const VariableTracker left = t.pop();
+  realizeOperand(t, left);
+  realizeOperand(t, right);
+  t.checkedPush(PyObject_RichCompare(left.get(), right.get(), i.arg));
+}
+
+/// Identity of what a stand-in stands for.
+void isOp(T& t, const I& i) {
+  const VariableTracker right = t.pop();
+  const VariableTracker left = t.pop();
+  const bool same = left.get() == right.get();
+  t.push(Ref::borrow(same != (i.arg == 1) ? Py_True : Py_False));
+}
+
+void containsOp(T& t, const I& i) {
+  const VariableTracker container = t.pop();
+  const VariableTracker item = t.pop();
+  realizeOperand(t, container);
+  if (proxyOf(container.get()) != nullptr)
+    unsupported("Unsupported method call", "`in` on a tensor needs its data.", "call_method TensorVariable() __contains__");
+  const int found = PySequence_Contains(container.get(), item.get());
+  t.tracer().checkStatus(found);
+  t.push(Ref::borrow((found != 0) != (i.arg == 1) ? Py_True : Py_False));
+}
+
+void binarySubscr(T& t, const I&) {
+  const VariableTracker key = t.pop();
+  const VariableTracker container = t.pop();
+  if (proxyOf(container.get()) != nullptr && !isConstant(key.get()) && proxyOf(key.get()) == nullptr)
+    t.tracer().realizeDeep(key.get());
+  Ref item = t.tracer().checked(PyObject_GetItem(container.get(), key.get()));
+  VariableTracker result{item, nullptr, false};
+  const StandIn* standIn = t.tracer().effects.find(container.get());
+  if (standIn != nullptr && standIn->source && t.tracer().effects.find(item.get()) == nullptr &&
+      proxyOf(item.get()) == nullptr) {
+    result.source = t.tracer().effects.itemSource(*standIn, key.get(), item.get());
+    result.lazy = result.source != nullptr;
+    // A slice of a container holds items whose sources are no longer known.
+    if (PySlice_Check(key.get())) t.tracer().realizeDeep(container.get());
+  }
+  t.push(std::move(result));
+}
+
+void storeSubscr(T& t, const I&) {
+  const VariableTracker key = t.pop();
+  const VariableTracker container = t.pop();
+  const VariableTracker value = t.pop();
+  t.tracer().checkStatus(PyObject_SetItem(container.get(), key.get(), value.get()));
+}
+
+void deleteSubscr(T& t, const I&) {
+  const VariableTracker key = t.pop();
+  const VariableTracker container = t.pop();
+  t.tracer().checkStatus(PyObject_DelItem(container.get(), key.get()));
+}
+
+constexpr OpHandlerRow kRows[] = {
+    {Op::BINARY_OP, binaryOp},
+    {Op::UNARY_NEGATIVE, unary<PyNumber_Negative>},
+    {Op::UNARY_POSITIVE, unary<PyNumber_Positive>},
+    {Op::UNARY_INVERT, unary<PyNumber_Invert>},
+    {Op::UNARY_NOT, unaryNot},
+    {Op::COMPARE_OP, compareOp},
+    {Op::IS_OP, isOp},
+    {Op::CONTAINS_OP, containsOp},
+    {Op::BINARY_SUBSCR, binarySubscr},
+    {Op::STORE_SUBSCR, storeSubscr},
+    {Op::DELETE_SUBSCR, deleteSubscr},
+};
+
+}  // namespace
+
+std::span<const OpHandlerRow> operatorHandlers() { return kRows; }
+
+}  // namespace kerf::inline dynamo

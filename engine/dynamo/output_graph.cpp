@@ -1,0 +1,167 @@
+#include "engine/dynamo/output_graph.h"
+
+#include "engine/dynamo/unsupported.h"
+#include "engine/dynamo/values.h"
+#include "engine/torch_api/callables.h"
+#include "engine/torch_api/eager_ops.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+TensorMeta metaOf(const Tensor& tensor) {
+  TensorMeta meta;
+  meta.dtype = tensor.dtype();
+  for (const SymInt size : tensor.symSizes()) meta.sizes.push_back(dimOf(size));
+  for (const SymInt stride : tensor.symStrides()) meta.strides.push_back(dimOf(stride));
+  meta.device = tensor.device();
+  meta.requiresGrad = tensor.requiresGrad;
+  return meta;
+}
+
+/// Lower case, as FX's names of placeholders are.
+std::string lowered(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+[[noreturn]] void refuse(const std::string& name, const Error& error) {
+  if (error.code != ErrorCode::UnsupportedOp) {
+    raise(error);
+    throw PythonRaised{};
+  }
+  unsupported("Operator without a shape rule", "Kerf cannot derive what `" + name + "` gives: " + error.message, name);
+}
+
+}  // namespace
+
+NodeId OutputGraph::nodeOf(ProxyState& proxy) {
+  if (proxy.node.valid()) return proxy.node;
+  const std::string name = inputNameOf(proxy.source ? proxy.source->name() : "input");
+  Graph& graph = m_graph;
+  // Placeholders stand before all calls.
+  const std::vector<NodeId> before = graph.placeholders();
+  if (!before.empty()) {
+    graph.insertAfter(before.back());
+  } else if (!graph.order().empty()) {
+    graph.insertBefore(graph.order().front());
+  }
+  proxy.node = graph.createNode(Opcode::Placeholder, name, {}, {}, lowered(name));
+  graph.insertAtEnd();
+  NodeMeta meta;
+  meta.value = {metaOf(proxy.fake)};
+  graph.setMeta(proxy.node, std::move(meta));
+  m_inputs.push_back({proxy.node, proxy.source, proxy.real});
+  return proxy.node;
+}
+
+Argument OutputGraph::argumentOf(PyObject* object) {
+  if (ProxyState* proxy = proxyOf(object)) return nodeOf(*proxy);
+  return plainArgument(object, [this](PyObject* item) { return argumentOf(item); });
+}
+
+ArgumentList OutputGraph::argumentsOf(PyObject* tuple) {
+  ArgumentList list;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) list.push_back(argumentOf(PyTuple_GET_ITEM(tuple, k)));
+  return list;
+}
+
+KeywordArguments OutputGraph::keywordsOf(PyObject* dict) {
+  KeywordArguments list;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t at = 0; dict && PyDict_Next(dict, &at, &key, &value) != 0;)
+    list.emplace_back(textOf(key), argumentOf(value));
+  return list;
+}
+
+NodeId OutputGraph::record(Opcode op, const std::string& target, RecordedCall call) {
+  ArgumentList args = argumentsOf(call.args.get());
+  KeywordArguments kwargs = keywordsOf(call.kwargs.get());
+  call.node = m_graph.createNode(op, target, std::move(args), std::move(kwargs), {});
+  NodeMeta meta;
+  meta.sourceFile = file;
+  meta.sourceLine = line;
+  m_graph.setMeta(call.node, std::move(meta));
+  m_calls.push_back(call);
+  return call.node;
+}
+
+Ref OutputGraph::wrapTensorValue(const Tensor& tensor, NodeId node) {
+  ProxyState state;
+  state.fake = tensor;
+  state.node = node;
+  return makeProxy(std::move(state));
+}
+
+Ref OutputGraph::wrapList(const ValueList& values, NodeId node, const std::string& name) {
+  const Ref whole = wrapTensorValue(Tensor(), node);
+  const Ref getitem = operatorFunction("getitem");
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    Ref item;
+    if (values[k].isTensor()) {
+      const Ref index = Ref::steal(PyLong_FromSize_t(k));
+      RecordedCall call{{}, {}, getitem, Ref::steal(PyTuple_Pack(2, whole.get(), index.get())), {}};
+      item = wrap(values[k], record(Opcode::CallFunction, "operator.getitem", std::move(call)), name);
+    } else {
+      item = wrap(values[k], node, name);
+    }
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), item.release());
+  }
+  return namedResult(name, std::move(tuple));
+}
+
+Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) {
+  if (value.isTensor()) {
+    NodeMeta meta = m_graph.node(node).meta();
+    meta.value = {metaOf(value.tensor())};
+    m_graph.setMeta(node, std::move(meta));
+    return wrapTensorValue(value.tensor(), node);
+  }
+  if (value.isList()) return wrapList(value.list(), node, name);
+  if (value.isNone()) return Ref::borrow(Py_None);
+  unsupported("torch.* op returned non-Tensor",
+              "torch.* ops that return a non-Tensor cannot be traced into the Dynamo FX graph output", name);
+}
+
+Ref OutputGraph::derive(const std::string& name, NodeId node, PyObject* args, PyObject* kwargs) {
+  ValueList values;
+  KeywordValues named;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) values.push_back(fakeValueOf(PyTuple_GET_ITEM(args, k)));
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value) != 0;)
+    named.emplace_back(textOf(key), fakeValueOf(value));
+  const GradModeScope mode(gradEnabled);
+  const Result<Value> result = callTorch(name, values, named, OpMode::Fake);
+  if (!result) refuse(name, result.error());
+  return wrap(*result, node, name);
+}
+
+Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
+  const NodeId node = record(Opcode::CallFunction, target,
+                             {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
+  return derive(target, node, args, kwargs);
+}
+
+Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
+  const NodeId node = record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
+  return derive("method." + method, node, args, kwargs);
+}
+
+void OutputGraph::finish(const std::vector<NodeId>& outputs) {
+  ArgumentList list;
+  for (const NodeId node : outputs) list.emplace_back(node);
+  m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));
+  std::vector<GraphInput> used;
+  for (GraphInput& input : m_inputs) {
+    if (!m_graph.node(input.node).users().empty()) {
+      used.push_back(std::move(input));
+      continue;
+    }
+    static_cast<void>(m_graph.eraseNode(input.node));
+  }
+  m_inputs = std::move(used);
+}
+
+}  // namespace kerf::inline dynamo

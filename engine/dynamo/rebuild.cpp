@@ -1,0 +1,278 @@
+#include "engine/dynamo/rebuild.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/unsupported.h"
+#include "engine/dynamo/values.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+bool isIterator(PyObject* value) {
+  const std::string_view name = Py_TYPE(value)->tp_name;
+  return PyIter_Check(value) && !PyGen_Check(value) &&
+         (name.find('.') == std::string_view::npos || name.starts_with("itertools."));
+}
+
+bool isDeque(PyObject* value) { return std::string_view(Py_TYPE(value)->tp_name) == "collections.deque"; }
+
+/// (callable, arguments, state) of an iterator, which it hands out for copying.
+Ref reduced(PyObject* value) { return Ref::steal(PyObject_CallMethod(value, "__reduce__", nullptr)); }
+
+}  // namespace
+
+TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& fresh) {
+  if (fresh.contains(value)) return TemplateKind::Function;
+  if (proxyOf(value) != nullptr) return TemplateKind::Tensor;
+  if (PyTuple_Check(value) || PyList_Check(value)) return TemplateKind::Sequence;
+  if (PyDict_Check(value)) return TemplateKind::Dict;
+  if (PyAnySet_Check(value)) return TemplateKind::Set;
+  if (isConstant(value)) return TemplateKind::Itself;
+  if (PyCell_Check(value)) return TemplateKind::Cell;
+  if (PyMethod_Check(value)) return TemplateKind::Method;
+  if (PyExceptionInstance_Check(value)) return TemplateKind::Exception;
+  if (isPartial(value)) return TemplateKind::Partial;
+  if (PyDictKeys_Check(value) || PyDictValues_Check(value) || PyDictItems_Check(value)) return TemplateKind::DictView;
+  if (PyGen_Check(value) || PyCoro_CheckExact(value)) return TemplateKind::Refused;
+  if (std::string_view(Py_TYPE(value)->tp_name).starts_with("kerf.")) return TemplateKind::Refused;
+  if (canCopyObject(value)) return TemplateKind::Object;
+  if (isIterator(value) || isDeque(value)) return TemplateKind::Reduced;
+  return TemplateKind::Itself;
+}
+
+void TemplateWalk::need(NodeId node) {
+  if (std::ranges::find(m_needs.nodes, node) == m_needs.nodes.end()) m_needs.nodes.push_back(node);
+}
+
+void TemplateWalk::visit(PyObject* value) {
+  if (value == nullptr || !m_seen.insert(value).second) return;
+  if (StandIn* standIn = m_effects.find(value); standIn != nullptr && standIn->source) {
+    m_needs.standIns.push_back(standIn);
+    return;
+  }
+  visitParts(value);
+}
+
+void TemplateWalk::visitContents(PyObject* container) { visitParts(container); }
+
+void TemplateWalk::visitParts(PyObject* value) {
+  PyObject *key = nullptr, *item = nullptr;
+  switch (templateKind(value, m_fresh)) {
+    case TemplateKind::Itself: return;
+    case TemplateKind::Tensor: return need(proxyOf(value)->node);
+    case TemplateKind::Sequence:
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) visit(PySequence_Fast_GET_ITEM(value, k));
+      return visit(ownDictOf(value));
+    case TemplateKind::Dict:
+      for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) {
+        visit(key);
+        visit(item);
+      }
+      return visit(ownDictOf(value));
+    case TemplateKind::Set: {
+      const Ref list = Ref::steal(PySequence_List(value));
+      for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) visit(PyList_GET_ITEM(list.get(), k));
+      return;
+    }
+    case TemplateKind::Cell: return visit(PyCell_GET(value));
+    case TemplateKind::Function:
+      visit(PyFunction_GET_CLOSURE(value));
+      visit(PyFunction_GET_DEFAULTS(value));
+      return visit(PyFunction_GET_KW_DEFAULTS(value));
+    case TemplateKind::Method:
+      visit(PyMethod_GET_FUNCTION(value));
+      return visit(PyMethod_GET_SELF(value));
+    case TemplateKind::Object: return visit(ownDictOf(value));
+    case TemplateKind::Exception:
+      visit(reinterpret_cast<PyBaseExceptionObject*>(value)->args);
+      return visit(ownDictOf(value));
+    case TemplateKind::Partial:
+      for (const char* name : {"func", "args", "keywords"}) visit(attributeOf(value, name).get());
+      return;
+    case TemplateKind::DictView: return visit(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
+    case TemplateKind::Reduced: {
+      const Ref parts = reduced(value);
+      if (parts) return visit(parts.get());
+      PyErr_Clear();
+      break;
+    }
+    case TemplateKind::Refused: break;
+  }
+  unsupported("Reconstruction failure", "Dynamo cannot build this value again after a graph break.", typeNameOf(value),
+              {"This graph break may be caused by a value that lives across it: a generator, for instance."});
+}
+
+Ref Rebuilder::build(PyObject* value) {
+  if (value == nullptr) return {};
+  if (const auto known = m_memo.find(value); known != m_memo.end()) return known->second;
+  Ref made = make(value);
+  if (made) m_memo[value] = made;
+  return made;
+}
+
+Ref Rebuilder::make(PyObject* value) {
+  switch (templateKind(value, m_fresh)) {
+    case TemplateKind::Itself:
+    case TemplateKind::Refused: return Ref::borrow(value);
+    case TemplateKind::Tensor: {
+      const auto found = m_nodes.find(proxyOf(value)->node.index);
+      if (found != m_nodes.end()) return found->second;
+      PyErr_SetString(PyExc_RuntimeError, "a tensor of the graph has no value");
+      return {};
+    }
+    case TemplateKind::Sequence: return makeSequence(value);
+    case TemplateKind::Dict: return makeDict(value);
+    case TemplateKind::Set: return makeSet(value);
+    case TemplateKind::Cell: {
+      Ref cell = Ref::steal(PyCell_New(nullptr));
+      m_memo[value] = cell;
+      if (PyCell_GET(value) == nullptr) return cell;
+      const Ref contents = build(PyCell_GET(value));
+      if (!contents) return {};
+      PyCell_Set(cell.get(), contents.get());
+      return cell;
+    }
+    case TemplateKind::Function: return makeFunction(value);
+    case TemplateKind::Method: {
+      const Ref function = build(PyMethod_GET_FUNCTION(value));
+      const Ref self = build(PyMethod_GET_SELF(value));
+      return function && self ? Ref::steal(PyMethod_New(function.get(), self.get())) : Ref();
+    }
+    case TemplateKind::Object: return makeObject(value);
+    case TemplateKind::Exception: return makeException(value);
+    case TemplateKind::Partial: return partialLike(value, [this](PyObject* part, const char*) { return build(part); });
+    case TemplateKind::DictView: {
+      const Ref dict = build(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
+      const char* method = PyDictKeys_Check(value) ? "keys" : PyDictValues_Check(value) ? "values" : "items";
+      return dict ? Ref::steal(PyObject_CallMethod(dict.get(), method, nullptr)) : Ref();
+    }
+    case TemplateKind::Reduced: return makeReduced(value);
+  }
+  return {};
+}
+
+Ref Rebuilder::makeSequence(PyObject* value) {
+  const bool list = PyList_Check(value);
+  Ref made = list ? emptyLike(value) : Ref();
+  if (list) m_memo[value] = made;
+  std::vector<Ref> items;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) {
+    items.push_back(build(PySequence_Fast_GET_ITEM(value, k)));
+    if (!items.back()) return {};
+    if (list && PyList_Append(made.get(), items.back().get()) < 0) return {};
+  }
+  if (!list) made = tupleLike(value, items);
+  return made;
+}
+
+bool Rebuilder::fillDict(PyObject* from, PyObject* into) {
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0; from && PyDict_Next(from, &at, &key, &item) != 0;) {
+    const Ref newKey = build(key);
+    const Ref newItem = build(item);
+    if (!newKey || !newItem || setRawItem(into, newKey.get(), newItem.get()) < 0) return false;
+  }
+  return true;
+}
+
+Ref Rebuilder::makeDict(PyObject* value) {
+  Ref made = emptyLike(value);
+  m_memo[value] = made;
+  if (!fillDict(value, made.get())) return {};
+  PyObject* own = ownDictOf(made.get());
+  if (own != nullptr && !fillDict(ownDictOf(value), own)) return {};
+  return made;
+}
+
+Ref Rebuilder::makeSet(PyObject* value) {
+  const Ref list = Ref::steal(PySequence_List(value));
+  const Ref items = list ? makeSequence(list.get()) : Ref();
+  if (!items) return {};
+  return Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(value)), items.get()));
+}
+
+Ref Rebuilder::buildContents(PyObject* container) {
+  if (PyList_Check(container)) {
+    Ref plain = Ref::steal(PyList_New(0));
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(container); ++k) {
+      const Ref item = build(PyList_GET_ITEM(container, k));
+      if (!item || PyList_Append(plain.get(), item.get()) < 0) return {};
+    }
+    return plain;
+  }
+  if (PyDict_Check(container)) {
+    Ref plain = Ref::steal(PyDict_New());
+    return fillDict(container, plain.get()) ? plain : Ref();
+  }
+  return makeSet(container);
+}
+
+Ref Rebuilder::makeFunction(PyObject* value) {
+  Ref made = Ref::steal(PyFunction_New(PyFunction_GET_CODE(value), PyFunction_GET_GLOBALS(value)));
+  if (!made) return {};
+  m_memo[value] = made;
+  if (PyObject* closure = PyFunction_GET_CLOSURE(value)) {
+    const Ref cells = build(closure);
+    if (!cells || PyFunction_SetClosure(made.get(), cells.get()) < 0) return {};
+  }
+  if (PyObject* defaults = PyFunction_GET_DEFAULTS(value)) {
+    const Ref values = build(defaults);
+    if (!values || PyFunction_SetDefaults(made.get(), values.get()) < 0) return {};
+  }
+  if (PyObject* defaults = PyFunction_GET_KW_DEFAULTS(value)) {
+    const Ref values = build(defaults);
+    if (!values || PyFunction_SetKwDefaults(made.get(), values.get()) < 0) return {};
+  }
+  for (const char* name : {"__name__", "__qualname__", "__doc__"}) {
+    const Ref text = attributeOf(value, name);
+    if (text) PyObject_SetAttrString(made.get(), name, text.get());
+  }
+  PyObject* own = ownDictOf(value);
+  if (own != nullptr && PyDict_GET_SIZE(own) > 0 && !fillDict(own, ownDictOf(made.get()))) return {};
+  return made;
+}
+
+Ref Rebuilder::makeObject(PyObject* value) {
+  Ref made = allocateLike(value);
+  if (!made) return {};
+  m_memo[value] = made;
+  return fillDict(ownDictOf(value), ownDictOf(made.get())) ? made : Ref();
+}
+
+Ref Rebuilder::makeException(PyObject* value) {
+  const Ref args = build(reinterpret_cast<PyBaseExceptionObject*>(value)->args);
+  PyTypeObject* type = Py_TYPE(value);
+  Ref made = Ref::steal(args ? type->tp_new(type, args.get(), nullptr) : nullptr);
+  if (!made) return {};
+  m_memo[value] = made;
+  PyObject* own = ownDictOf(value);
+  if (own != nullptr && PyDict_GET_SIZE(own) > 0 && !fillDict(own, ownDictOf(made.get()))) return {};
+  return made;
+}
+
+Ref Rebuilder::makeReduced(PyObject* value) {
+  const Ref parts = reduced(value);
+  if (!parts) return {};
+  const Py_ssize_t size = PyTuple_GET_SIZE(parts.get());
+  const Ref args = build(PyTuple_GET_ITEM(parts.get(), 1));
+  Ref made = Ref::steal(args ? PyObject_CallObject(PyTuple_GET_ITEM(parts.get(), 0), args.get()) : nullptr);
+  if (!made) return {};
+  if (size > 2 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None) {
+    const Ref state = build(PyTuple_GET_ITEM(parts.get(), 2));
+    const Ref done = Ref::steal(state ? PyObject_CallMethod(made.get(), "__setstate__", "O", state.get()) : nullptr);
+    if (!done) return {};
+  }
+  // A deque hands its items out by an iterator.
+  if (size > 3 && PyTuple_GET_ITEM(parts.get(), 3) != Py_None) {
+    const Ref list = Ref::steal(PySequence_List(PyTuple_GET_ITEM(parts.get(), 3)));
+    const Ref items = list ? makeSequence(list.get()) : Ref();
+    const Ref done = Ref::steal(items ? PyObject_CallMethod(made.get(), "extend", "O", items.get()) : nullptr);
+    if (!done) return {};
+  }
+  return made;
+}
+
+}  // namespace kerf::inline dynamo

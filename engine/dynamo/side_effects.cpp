@@ -1,0 +1,199 @@
+#include "engine/dynamo/side_effects.h"
+
+#include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/values.h"
+#include "engine/torch_api/tensor_type.h"
+
+namespace kerf::inline dynamo {
+
+StandIn& SideEffects::add(StandIn standIn) {
+  m_standIns.push_back(std::make_unique<StandIn>(std::move(standIn)));
+  StandIn& kept = *m_standIns.back();
+  m_byValue[kept.value.get()] = &kept;
+  m_byReal[kept.real.get()] = &kept;
+  return kept;
+}
+
+StandIn* SideEffects::find(PyObject* value) {
+  const auto found = m_byValue.find(value);
+  return found == m_byValue.end() ? nullptr : found->second;
+}
+
+VariableTracker SideEffects::wrap(PyObject* real, SourcePtr source) {
+  if (proxyOf(real) != nullptr || m_byValue.contains(real)) return {Ref::borrow(real), nullptr, false};
+  if (const auto known = m_byReal.find(real); known != m_byReal.end()) {
+    StandIn& standIn = *known->second;
+    if (standIn.source && source && standIn.source->name() != source->name())
+      m_tracer.addGuard(sameObjectGuard(standIn.source, source));
+    return {standIn.value, standIn.source, false};
+  }
+  if (isTensor(real)) return wrapTensor(real, source);
+  if (PyList_Check(real)) return wrapList(real, source);
+  if (PyTuple_Check(real)) return wrapTuple(real, source);
+  if (PyDict_Check(real)) return wrapDict(real, source);
+  if (PyAnySet_Check(real)) return wrapSet(real, source);
+  if (PyMethod_Check(real)) return wrapMethod(real, source);
+  if (isPartial(real)) return wrapPartial(real, source);
+  if (canCopyObject(real)) return wrapObject(real, source);
+  return {Ref::borrow(real), std::move(source), true};
+}
+
+VariableTracker SideEffects::wrapTensor(PyObject* real, const SourcePtr& source) {
+  ProxyState state;
+  state.fake = fakeOf(real);
+  state.source = source;
+  state.real = Ref::borrow(real);
+  state.pythonClass = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real)));
+  StandIn& added = add({StandIn::Kind::Opaque, makeProxy(std::move(state)), Ref::borrow(real), source, false, {}, {}, {}});
+  return {added.value, source, false};
+}
+
+VariableTracker SideEffects::wrapList(PyObject* real, const SourcePtr& source) {
+  Ref copy = emptyLike(real);
+  // Known before its items are copied, for a list may hold itself.
+  StandIn& added = add({StandIn::Kind::List, copy, Ref::borrow(real), source, false, {}, {}, {}});
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(real); ++k) {
+    const Ref item = wrap(PyList_GET_ITEM(real, k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value;
+    PyList_Append(copy.get(), item.get());
+    added.items.push_back(item);
+  }
+  copyOwnDict(real, copy.get());
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapTuple(PyObject* real, const SourcePtr& source) {
+  const Py_ssize_t size = PyTuple_GET_SIZE(real);
+  std::vector<Ref> items;
+  for (Py_ssize_t k = 0; k < size; ++k)
+    items.push_back(wrap(PyTuple_GET_ITEM(real, k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value);
+  Ref copy = tupleLike(real, items);
+  add({StandIn::Kind::Tuple, copy, Ref::borrow(real), source, false, items, {}, {}});
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapDict(PyObject* real, const SourcePtr& source) {
+  Ref copy = emptyLike(real);
+  Ref original = Ref::steal(PyDict_New());
+  add({StandIn::Kind::Dict, copy, Ref::borrow(real), source, false, {}, original, {}});
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  const Ref snapshot = Ref::steal(PyDict_Copy(real));
+  const NativeScope native;
+  for (Py_ssize_t at = 0; snapshot && PyDict_Next(snapshot.get(), &at, &key, &value) != 0;) {
+    const Ref item = wrap(value, Source::item(source, Ref::borrow(key))).value;
+    m_tracer.checkStatus(setRawItem(copy.get(), key, item.get()));
+    m_tracer.checkStatus(PyDict_SetItem(original.get(), key, item.get()));
+  }
+  copyOwnDict(real, copy.get());
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapSet(PyObject* real, const SourcePtr& source) {
+  Ref copy = Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(real)), real));
+  if (!copy) throw PythonRaised{};
+  if (copy.get() == real) copy = Ref::steal(PyFrozenSet_New(real));
+  StandIn standIn{StandIn::Kind::Set, copy, Ref::borrow(real), source, false, {}, {}, {}};
+  standIn.original = Ref::steal(PyFrozenSet_New(real));
+  if (copy.get() == real) return {copy, source, true};
+  add(std::move(standIn));
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapObject(PyObject* real, const SourcePtr& source) {
+  Ref copy = allocateLike(real);
+  if (!copy) return {Ref::borrow(real), source, true};
+  add({StandIn::Kind::Object, copy, Ref::borrow(real), source, false, {}, Ref::steal(PyDict_New()), {}});
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapMethod(PyObject* real, const SourcePtr& source) {
+  const Ref self = wrap(PyMethod_GET_SELF(real), Source::attribute(source, "__self__")).value;
+  Ref method = Ref::steal(PyMethod_New(PyMethod_GET_FUNCTION(real), self.get()));
+  add({StandIn::Kind::Opaque, method, Ref::borrow(real), source, false, {}, {}, {}});
+  return {method, source, false};
+}
+
+VariableTracker SideEffects::wrapPartial(PyObject* real, const SourcePtr& source) {
+  Ref copy = partialLike(real, [&](PyObject* part, const char* name) {
+    return wrap(part, Source::attribute(source, name)).value;
+  });
+  if (!copy) throw PythonRaised{};
+  add({StandIn::Kind::Opaque, copy, Ref::borrow(real), source, false, {}, {}, {}});
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::cell(PyObject* real, const SourcePtr& source) {
+  if (m_byValue.contains(real)) return {Ref::borrow(real), nullptr, false};
+  if (const auto known = m_byReal.find(real); known != m_byReal.end())
+    return {known->second->value, known->second->source, false};
+  Ref contents;
+  if (PyObject* held = PyCell_GET(real)) contents = wrap(held, Source::attribute(source, "cell_contents")).value;
+  Ref copy = Ref::steal(PyCell_New(contents.get()));
+  add({StandIn::Kind::Cell, copy, Ref::borrow(real), source, true, {}, {}, contents});
+  return {copy, source, false};
+}
+
+void SideEffects::adoptCell(const Ref& cell, const SourcePtr& source) {
+  Ref contents = Ref::borrow(PyCell_GET(cell.get()));
+  add({StandIn::Kind::Cell, cell, cell, source, true, {}, {}, contents});
+}
+
+VariableTracker SideEffects::ownAttribute(StandIn& standIn, const char* name) {
+  PyObject* mine = ownDictOf(standIn.value.get());
+  PyObject* original = standIn.original.get();
+  if (PyObject* held = mine ? PyDict_GetItemString(mine, name) : nullptr) {
+    const bool unchanged = standIn.source && PyDict_GetItemString(original, name) == held;
+    return {Ref::borrow(held), unchanged ? Source::attribute(standIn.source, name) : nullptr,
+            unchanged && find(held) == nullptr};
+  }
+  if (PyDict_GetItemString(original, name) != nullptr) return {};
+  PyObject* theirs = ownDictOf(standIn.real.get());
+  PyObject* held = theirs ? PyDict_GetItemString(theirs, name) : nullptr;
+  if (held == nullptr || mine == nullptr) return {};
+  VariableTracker wrapped = wrap(held, Source::attribute(standIn.source, name));
+  PyDict_SetItemString(mine, name, wrapped.get());
+  PyDict_SetItemString(original, name, wrapped.get());
+  return wrapped;
+}
+
+void SideEffects::completeObject(StandIn& standIn) {
+  PyObject* theirs = ownDictOf(standIn.real.get());
+  if (theirs == nullptr) return;
+  const Ref names = Ref::steal(PyDict_Keys(theirs));
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(names.get()); ++k) {
+    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(names.get(), k));
+    if (name != nullptr) ownAttribute(standIn, name);
+  }
+}
+
+SourcePtr SideEffects::itemSource(const StandIn& standIn, PyObject* key, PyObject* item) const {
+  if (standIn.kind == StandIn::Kind::Dict) {
+    PyObject* before = PyDict_GetItemWithError(standIn.original.get(), key);
+    PyErr_Clear();
+    return before == item ? Source::item(standIn.source, Ref::borrow(key)) : nullptr;
+  }
+  if (!PyLong_CheckExact(key)) return nullptr;
+  Py_ssize_t index = PyLong_AsSsize_t(key);
+  const auto size = static_cast<Py_ssize_t>(standIn.items.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size || standIn.items[static_cast<std::size_t>(index)].get() != item) return nullptr;
+  return Source::item(standIn.source, Ref::steal(PyLong_FromSsize_t(index)));
+}
+
+void SideEffects::storeGlobal(PyObject* globals, const std::string& name, Ref value) {
+  for (GlobalWrite& write : m_globals)
+    if (write.globals.get() == globals && write.name == name) {
+      write.value = std::move(value);
+      return;
+    }
+  m_globals.push_back({Ref::borrow(globals), name, std::move(value)});
+}
+
+const Ref* SideEffects::writtenGlobal(PyObject* globals, const std::string& name) const {
+  for (const GlobalWrite& write : m_globals)
+    if (write.globals.get() == globals && write.name == name) return &write.value;
+  return nullptr;
+}
+
+}  // namespace kerf::inline dynamo

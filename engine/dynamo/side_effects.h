@@ -1,0 +1,86 @@
+// SideEffects: copies that stand for the program's lists, dicts, cells and objects while tracing, and what changed in them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/dynamo/variable_tracker.h"
+
+namespace kerf::inline dynamo {
+
+class Tracer;
+
+struct StandIn {
+  enum class Kind { List, Dict, Set, Tuple, Object, Cell, Opaque };
+  Kind kind = Kind::Opaque;
+  Ref value;  ///< the copy
+  Ref real;
+  SourcePtr source;
+  bool guarded = false;
+  std::vector<Ref> items;           ///< what a sequence or set held at first
+  Ref original;                     ///< of a dict, or of an object's attributes looked at: a dict of what was there at first
+  Ref contents;                     ///< of a cell, at first
+};
+
+/// A change to a real object that compiled code makes at its end. Templates: see rebuild.h.
+struct Effect {
+  enum class Kind { ListContents, DictContents, SetContents, SetAttr, DelAttr, CellContents, Global, TensorAttr };
+  Kind kind = Kind::ListContents;
+  Ref target;       ///< the stand-in; of a global, the dict
+  std::string name;
+  Ref value;        ///< template; null: deleted
+};
+
+class SideEffects {
+ public:
+  explicit SideEffects(Tracer& tracer) : m_tracer(tracer) {}
+  /// What stands for an object of the program (VariableBuilder).
+  VariableTracker wrap(PyObject* real, SourcePtr source);
+  /// The stand-in's record; null for what tracing made, and for constants.
+  StandIn* find(PyObject* value);
+  /// Attribute of an object's own dict: from the copy, or from the real object the first time. Null where it has none.
+  VariableTracker ownAttribute(StandIn& standIn, const char* name);
+  /// Item of a copied sequence or dict with the source it has, if it is still what was there.
+  SourcePtr itemSource(const StandIn& standIn, PyObject* key, PyObject* item) const;
+  /// Copies all attributes of an object that were not looked at yet; before code outside of tracing sees it.
+  void completeObject(StandIn& standIn);
+
+  VariableTracker cell(PyObject* real, const SourcePtr& source);
+  /// A cell that tracing made for a variable of the frame: compiled code has one in its place.
+  void adoptCell(const Ref& cell, const SourcePtr& source);
+  void storeGlobal(PyObject* globals, const std::string& name, Ref value);
+  /// Written global: its value; null where it was not written.
+  const Ref* writtenGlobal(PyObject* globals, const std::string& name) const;
+
+  /// Everything that differs from what it was at first.
+  std::vector<Effect> changes();
+  /// Hands all records over to the compiled code that uses them.
+  std::vector<std::unique_ptr<StandIn>> release() { return std::move(m_standIns); }
+
+ private:
+  StandIn& add(StandIn standIn);
+  VariableTracker wrapList(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapTuple(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapDict(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapSet(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapObject(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapTensor(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapMethod(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapPartial(PyObject* real, const SourcePtr& source);
+  void objectChanges(StandIn& standIn, std::vector<Effect>& into);
+
+  struct GlobalWrite {
+    Ref globals;
+    std::string name;
+    Ref value;
+  };
+  Tracer& m_tracer;
+  std::vector<std::unique_ptr<StandIn>> m_standIns;
+  std::unordered_map<PyObject*, StandIn*> m_byValue;
+  std::unordered_map<PyObject*, StandIn*> m_byReal;
+  std::vector<GlobalWrite> m_globals;
+};
+
+}  // namespace kerf::inline dynamo

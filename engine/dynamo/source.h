@@ -1,0 +1,60 @@
+// Where a value of a frame comes from: L['x'], G['f'].__defaults__[0], L['self']._modules['fc']._parameters['weight'].
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/python/reference.h"
+
+namespace kerf::inline dynamo {
+
+/// The variables of a frame when its guards are checked or its compiled code runs.
+struct FrameScope {
+  /// Value of a local or free variable by its place in the frame; null where it is unbound.
+  std::function<PyObject*(int slot)> local;
+  PyObject* globals = nullptr;
+};
+
+class Source;
+using SourcePtr = std::shared_ptr<const Source>;
+
+class Source {
+ public:
+  enum class Kind { Local, Cell, Global, Attr, Item, Type, Constant };
+
+  static SourcePtr local(std::string name, int slot);
+  /// The cell object itself of a local or free variable, not what it holds.
+  static SourcePtr cell(std::string name, int slot);
+  static SourcePtr global(std::string name);
+  static SourcePtr attribute(SourcePtr base, std::string name);
+  static SourcePtr item(SourcePtr base, Ref key);
+  static SourcePtr type(SourcePtr base);
+  /// An object that always is the same one: a module's dict, a function met on the way.
+  static SourcePtr constant(std::string name, Ref object);
+
+  Kind kind() const { return m_kind; }
+  const SourcePtr& base() const { return m_base; }
+  const std::string& text() const { return m_text; }
+  int slot() const { return m_slot; }
+  /// As guards print it.
+  const std::string& name() const { return m_name; }
+  /// The object now; nothing where it is gone (no exception stays).
+  Ref evaluate(const FrameScope& scope) const;
+
+ private:
+  Source() = default;
+  static std::shared_ptr<Source> make(Kind kind, SourcePtr base, std::string text, std::string name);
+  Ref evaluateOn(PyObject* base) const;
+  Kind m_kind = Kind::Local;
+  SourcePtr m_base;
+  std::string m_text;
+  std::string m_name;
+  Ref m_key;
+  int m_slot = -1;
+};
+
+/// The name of a graph input: "L['self']._parameters['w']" gives "L_self_parameters_w_".
+std::string inputNameOf(const std::string& sourceName);
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,33 @@
+// How copies of the program's objects are made: same class, own contents.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/dynamo/guards.h"
+#include "engine/python/reference.h"
+#include "engine/tensor/tensor.h"
+
+namespace kerf::inline dynamo {
+
+/// Sizes, dtype, device of a tensor, without its data.
+Tensor fakeOf(PyObject* tensor);
+/// An empty list or dict of the same class.
+Ref emptyLike(PyObject* container);
+/// A tuple of the same class (named tuples too) with other items.
+Ref tupleLike(PyObject* tuple, const std::vector<Ref>& items);
+bool isPartial(PyObject* object);
+Ref partialLike(PyObject* partial, const std::function<Ref(PyObject* part, const char* name)>& copy);
+/// Whether an object is of a class of the program, with nothing but attributes.
+bool canCopyObject(PyObject* object);
+/// A new object of the same class without attributes; nothing where that cannot be.
+Ref allocateLike(PyObject* object);
+/// The object's attributes; null where it has no dict. Borrowed.
+PyObject* ownDictOf(PyObject* object);
+/// Attributes of an instance of a subclass of list or dict.
+void copyOwnDict(PyObject* from, PyObject* to);
+/// Sets an item of a dict without what a subclass does about it.
+int setRawItem(PyObject* dict, PyObject* key, PyObject* value);
+Guard sameObjectGuard(const SourcePtr& a, const SourcePtr& b);
+
+}  // namespace kerf::inline dynamo

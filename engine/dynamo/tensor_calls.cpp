@@ -1,0 +1,328 @@
+#include "engine/dynamo/tensor_calls.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/values.h"
+#include "engine/torch_api/conversions.h"
+#include "engine/torch_api/tensor_type.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+/// Python's callable for a method of one tensor; its own type, so that the translator knows it.
+struct TensorMethod {
+  PyObject_HEAD
+  PyObject* self;
+  PyObject* name;
+};
+
+PyObject* callMethodObject(PyObject* object, PyObject* args, PyObject* kwargs) {
+  auto* method = reinterpret_cast<TensorMethod*>(object);
+  Tracer* tracer = Tracer::active();
+  if (tracer == nullptr) return PyErr_Format(PyExc_RuntimeError, "a tensor of a trace outlived it");
+  try {
+    return tensorMethod(*tracer, method->self, textOf(method->name), args, kwargs).release();
+  } catch (const PythonRaised&) {
+    return nullptr;
+  } catch (...) {
+    return tracer->keepException();
+  }
+}
+
+void dropMethodObject(PyObject* object) {
+  auto* method = reinterpret_cast<TensorMethod*>(object);
+  Py_XDECREF(method->self);
+  Py_XDECREF(method->name);
+  PyTypeObject* type = Py_TYPE(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyTypeObject* methodType() {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dropMethodObject)},
+                                {Py_tp_call, reinterpret_cast<void*>(callMethodObject)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"kerf.TensorMethod", sizeof(TensorMethod), 0, Py_TPFLAGS_DEFAULT, slots};
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return type;
+}
+
+Ref methodObject(PyObject* self, const std::string& name) {
+  PyTypeObject* type = methodType();
+  Ref made = Ref::steal(type ? type->tp_alloc(type, 0) : nullptr);
+  if (!made) throw PythonRaised{};
+  auto* method = reinterpret_cast<TensorMethod*>(made.get());
+  method->self = Py_NewRef(self);
+  method->name = makeText(name).release();
+  return made;
+}
+
+Ref integerTuple(const SymSizes& sizes) {
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(std::int64_t(sizes[k])));
+  return tuple;
+}
+
+Ref sizeObject(const SymSizes& sizes) {
+  const Ref tuple = integerTuple(sizes);
+  const Ref type = torchObject("Size");
+  return Ref::steal(PyObject_CallOneArg(type.get(), tuple.get()));
+}
+
+Ref truthObject(bool value) { return Ref::borrow(value ? Py_True : Py_False); }
+Ref numberObject(std::int64_t value) { return Ref::steal(PyLong_FromLongLong(value)); }
+
+using Property = Ref (*)(const ProxyState&);
+struct PropertyRow {
+  std::string_view name;
+  Property read;
+};
+
+bool onDevice(const ProxyState& proxy, std::string_view type) { return proxy.fake.device().type == type; }
+
+const PropertyRow kProperties[] = {
+    {"shape", [](const ProxyState& p) { return sizeObject(p.fake.symSizes()); }},
+    {"ndim", [](const ProxyState& p) { return numberObject(p.fake.dim()); }},
+    {"dtype", [](const ProxyState& p) { return objectOf(Value(p.fake.dtype())); }},
+    {"device", [](const ProxyState& p) { return objectOf(Value(p.fake.device())); }},
+    {"layout", [](const ProxyState&) { return torchObject("strided"); }},
+    {"requires_grad", [](const ProxyState& p) { return truthObject(p.fake.requiresGrad); }},
+    {"is_leaf", [](const ProxyState& p) { return truthObject(!p.fake.requiresGrad || p.fake.isLeaf); }},
+    {"is_cuda", [](const ProxyState& p) { return truthObject(onDevice(p, "cuda")); }},
+    {"is_meta", [](const ProxyState& p) { return truthObject(onDevice(p, "meta")); }},
+    {"is_sparse", [](const ProxyState&) { return truthObject(false); }},
+    {"is_quantized", [](const ProxyState&) { return truthObject(false); }},
+    {"is_nested", [](const ProxyState&) { return truthObject(false); }},
+    {"itemsize", [](const ProxyState& p) { return numberObject(std::int64_t(itemSize(p.fake.dtype()))); }},
+    {"nbytes", [](const ProxyState& p) { return numberObject(p.fake.byteSize()); }},
+    {"names", [](const ProxyState&) { return Ref::borrow(Py_None); }},
+};
+
+/// Attributes that are tensors of their own: nodes builtins.getattr.
+constexpr std::array<std::string_view, 6> kTensorAttributes = {"T", "mT", "H", "mH", "real", "imag"};
+
+/// Methods whose result is known without data.
+const PropertyRow kConstantMethods[] = {
+    {"dim", [](const ProxyState& p) { return numberObject(p.fake.dim()); }},
+    {"ndimension", [](const ProxyState& p) { return numberObject(p.fake.dim()); }},
+    {"numel", [](const ProxyState& p) { return numberObject(p.fake.numel()); }},
+    {"nelement", [](const ProxyState& p) { return numberObject(p.fake.numel()); }},
+    {"element_size", [](const ProxyState& p) { return numberObject(std::int64_t(itemSize(p.fake.dtype()))); }},
+    {"is_floating_point", [](const ProxyState& p) { return truthObject(isFloating(p.fake.dtype())); }},
+    {"is_complex", [](const ProxyState& p) { return truthObject(isComplex(p.fake.dtype())); }},
+    {"is_contiguous", [](const ProxyState& p) { return truthObject(p.fake.isContiguous()); }},
+    {"storage_offset", [](const ProxyState& p) { return numberObject(p.fake.offset()); }},
+    {"is_inference", [](const ProxyState&) { return truthObject(false); }},
+    {"get_device", [](const ProxyState&) { return numberObject(-1); }},
+    {"__len__", [](const ProxyState& p) { return numberObject(p.fake.size(0)); }},
+};
+
+template <std::size_t N>
+const PropertyRow* rowOf(const PropertyRow (&rows)[N], const std::string& name) {
+  const auto* found = std::ranges::find(rows, name, &PropertyRow::name);
+  return found == std::end(rows) ? nullptr : found;
+}
+
+/// x.size(), x.size(dim), x.stride(dim).
+Ref sizesOrOne(const SymSizes& sizes, PyObject* args, PyObject* kwargs, bool asSize) {
+  PyObject* which = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+  if (which == nullptr && kwargs != nullptr) which = PyDict_GetItemString(kwargs, "dim");
+  if (which == nullptr || which == Py_None) return asSize ? sizeObject(sizes) : integerTuple(sizes);
+  const Ref tuple = integerTuple(sizes);
+  const Ref item = Ref::steal(PyObject_GetItem(tuple.get(), which));
+  if (item) return item;
+  PyErr_Clear();
+  const long rank = static_cast<long>(sizes.size());
+  PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%ld, %ld], but got %R)", -rank,
+               rank - 1, which);
+  throw PythonRaised{};
+}
+
+[[noreturn]] void breakOnItem(const std::string& method) {
+  unsupported("Unsupported Tensor.item() call with capture_scalar_outputs=False",
+              "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.",
+              "call_method TensorVariable() " + method + " () {}",
+              {"Set `torch._dynamo.config.capture_scalar_outputs = True` or "
+               "`export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph."});
+}
+
+void refuseDataMethods(const std::string& name) {
+  if (name == "item" || name == "__int__" || name == "__float__" || name == "__index__") breakOnItem(name);
+  if (name == "tolist" || name == "numpy" || name == "data_ptr" || name == "__bool__")
+    unsupported("Unsupported Tensor." + name + "() call", "Dynamo cannot trace what needs a tensor's data.", name);
+  if (name == "backward")
+    unsupported("Unsupported Tensor.backward() call", "Dynamo currently does not support tracing `Tensor.backward()`.",
+                "call_method TensorVariable() backward () {}");
+  static const std::array<std::string_view, 5> dynamic = {"nonzero", "unique", "masked_select", "unique_consecutive",
+                                                          "argwhere"};
+  if (std::ranges::find(dynamic, name) != dynamic.end())
+    unsupported("Dynamic shape operator",
+                "Operator `" + name + "`'s output shape depends on input Tensor data.", name,
+                {"Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops "
+                 "= True`"});
+}
+
+/// x[mask], where the mask is a tensor of bool: how many items there are is in the data.
+void refuseMasks(PyObject* key) {
+  if (const ProxyState* proxy = proxyOf(key))
+    if (proxy->fake.dtype() == DType::Bool || proxy->fake.dtype() == DType::UInt8)
+      unsupported("Dynamic shape operator", "Operator `aten.nonzero.default`'s output shape depends on input Tensor data.",
+                  "aten.nonzero.default");
+  if (!PyTuple_Check(key)) return;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k) refuseMasks(PyTuple_GET_ITEM(key, k));
+}
+
+/// What a method changes of the tensor it was called on, besides its data.
+void followMethod(PyObject* self, const std::string& name, PyObject* args, const Ref& result) {
+  ProxyState* proxy = proxyOf(self);
+  ProxyState* made = proxyOf(result.get());
+  if (proxy == nullptr || made == nullptr || name.size() < 2 || name.back() != '_' || name[name.size() - 2] == '_') return;
+  proxy->fake = made->fake;
+  made->pythonClass = proxy->pythonClass;
+  static_cast<void>(args);
+}
+
+Ref getattrNode(Tracer& tracer, PyObject* self, const std::string& name) {
+  const Ref builtins = Ref::borrow(PyEval_GetBuiltins());
+  const Ref getattr = Ref::borrow(PyDict_GetItemString(builtins.get(), "getattr"));
+  const Ref args = Ref::steal(PyTuple_Pack(2, self, makeText(name).get()));
+  return tracer.graph.callFunction("builtins.getattr", getattr.get(), args.get(), nullptr);
+}
+
+/// Attributes of the class: methods of torch.Tensor are calls, those of a program's own subclass are traced.
+Ref classAttribute(Tracer& tracer, PyObject* self, const ProxyState& proxy, const std::string& name) {
+  auto* type = proxy.pythonClass ? reinterpret_cast<PyTypeObject*>(proxy.pythonClass.get()) : tensorClass();
+  const Ref key = makeText(name);
+  PyObject* found = _PyType_Lookup(type, key.get());
+  if (found == nullptr) {
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name, name.c_str());
+    throw PythonRaised{};
+  }
+  PyObject* common = _PyType_Lookup(tensorClass(), key.get());
+  if (found != common && PyFunction_Check(found)) return Ref::steal(PyMethod_New(found, self));
+  if (found != common && Py_TYPE(found)->tp_descr_get != nullptr)
+    return tracer.checked(Py_TYPE(found)->tp_descr_get(found, self, reinterpret_cast<PyObject*>(type)));
+  return methodObject(self, name);
+}
+
+}  // namespace
+
+Ref torchObject(const char* name) {
+  const Ref module = Ref::steal(PyImport_ImportModule("torch"));
+  Ref found = Ref::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
+  if (!found) throw PythonRaised{};
+  return found;
+}
+
+Ref tensorOperator(Tracer& tracer, const char* name, PyObject* args) {
+  const std::string_view op = name;
+  if (op == "getitem") refuseMasks(PyTuple_GET_ITEM(args, 1));
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+    PyObject* operand = PyTuple_GET_ITEM(args, k);
+    const bool number = PyLong_Check(operand) || PyFloat_Check(operand) || PyComplex_Check(operand);
+    if (op != "getitem" && !number && proxyOf(operand) == nullptr) {
+      if (op == "eq" || op == "ne") return truthObject(op == "ne");
+      return Ref::borrow(Py_NotImplemented);
+    }
+  }
+  const Ref function = operatorFunction(name);
+  Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);
+  if (op.size() > 3 && op[0] == 'i' && op != "invert") {
+    if (ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0)); self && proxyOf(result.get()))
+      self->fake = proxyOf(result.get())->fake;
+  }
+  return result;
+}
+
+Ref tensorSetItem(Tracer& tracer, PyObject* args) {
+  const Ref function = operatorFunction("setitem");
+  RecordedCall call{{}, {}, function, Ref::borrow(args), {}};
+  tracer.graph.record(Opcode::CallFunction, "operator.setitem", std::move(call));
+  ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
+  const ProxyState* value = proxyOf(PyTuple_GET_ITEM(args, 2));
+  if (tracer.graph.gradEnabled && value && value->fake.requiresGrad) self->fake.requiresGrad = true;
+  return Ref::borrow(Py_None);
+}
+
+Ref tensorMethod(Tracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
+  const ProxyState& proxy = *proxyOf(self);
+  if (name == "size") return sizesOrOne(proxy.fake.symSizes(), args, kwargs, true);
+  if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
+  if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
+  refuseDataMethods(name);
+  if (name == "__getitem__") return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
+  Ref all = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(args) + 1));
+  PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
+    PyTuple_SET_ITEM(all.get(), k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
+  Ref result = tracer.graph.callMethod(name, all.get(), kwargs);
+  followMethod(self, name, args, result);
+  return result;
+}
+
+Ref tensorAttribute(Tracer& tracer, PyObject* self, const std::string& name) {
+  ProxyState& proxy = *proxyOf(self);
+  if (name == "__class__")
+    return proxy.pythonClass ? proxy.pythonClass : Ref::borrow(reinterpret_cast<PyObject*>(tensorClass()));
+  if (const PropertyRow* row = rowOf(kProperties, name)) return row->read(proxy);
+  if (std::ranges::find(kTensorAttributes, name) != kTensorAttributes.end()) return getattrNode(tracer, self, name);
+  if (name == "data") return tensorMethod(tracer, self, "detach", Ref::steal(PyTuple_New(0)).get(), nullptr);
+  if (name == "__dict__") {
+    if (!proxy.attributes) proxy.attributes = Ref::steal(PyDict_New());
+    return proxy.attributes;
+  }
+  if (proxy.attributes)
+    if (PyObject* own = PyDict_GetItemString(proxy.attributes.get(), name.c_str())) return Ref::borrow(own);
+  if (name == "grad" || name == "grad_fn" || name == "_version" || name == "_base" || name == "_grad") {
+    if (name == "grad" && proxy.real && proxy.source) {
+      const Ref grad = attributeOf(proxy.real.get(), "grad");
+      if (grad) {
+        VariableTracker made = tracer.effects.wrap(grad.get(), Source::attribute(proxy.source, name));
+        tracer.realize(made);
+        return made.value;
+      }
+    }
+    if (name == "grad_fn" && !proxy.fake.requiresGrad) return Ref::borrow(Py_None);
+    unsupported("Unsupported Tensor attribute", "Dynamo cannot trace the attribute of a tensor.", name);
+  }
+  if (proxy.real && proxy.source) {
+    PyObject** dict = _PyObject_GetDictPtr(proxy.real.get());
+    PyObject* own = dict && *dict ? PyDict_GetItemString(*dict, name.c_str()) : nullptr;
+    if (own) {
+      VariableTracker made = tracer.effects.wrap(own, Source::attribute(proxy.source, name));
+      tracer.realize(made);
+      return made.value;
+    }
+  }
+  return classAttribute(tracer, self, proxy, name);
+}
+
+Ref tensorSetAttribute(Tracer& tracer, PyObject* self, const std::string& name, PyObject* value) {
+  ProxyState& proxy = *proxyOf(self);
+  if (value == nullptr || name == "data" || name == "grad" || name == "requires_grad" || name == "names")
+    unsupported("Unsupported Tensor attribute", "Dynamo cannot trace setting an attribute of a tensor.", name);
+  if (!proxy.attributes) proxy.attributes = Ref::steal(PyDict_New());
+  tracer.checkStatus(PyDict_SetItemString(proxy.attributes.get(), name.c_str(), value));
+  return Ref::borrow(Py_None);
+}
+
+Ref tensorIterator(Tracer& tracer, PyObject* self) {
+  const Tensor& fake = proxyOf(self)->fake;
+  if (fake.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
+    throw PythonRaised{};
+  }
+  const std::int64_t count = fake.size(0);
+  const Ref list = Ref::steal(PyList_New(0));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Ref args = Ref::steal(PyTuple_Pack(2, self, numberObject(k).get()));
+    const Ref item = tensorOperator(tracer, "getitem", args.get());
+    PyList_Append(list.get(), item.get());
+  }
+  return Ref::steal(PyObject_GetIter(list.get()));
+}
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,26 @@
+// TensorProxy: the object that stands for a tensor while a program is traced; every operation on it becomes a node.
+#pragma once
+
+#include "engine/dynamo/source.h"
+#include "engine/ir/node.h"
+#include "engine/python/reference.h"
+#include "engine/tensor/tensor.h"
+
+namespace kerf::inline dynamo {
+
+struct ProxyState {
+  Tensor fake;       ///< sizes, dtype, device; no storage
+  NodeId node;       ///< invalid: an input that no node uses yet
+  SourcePtr source;  ///< of an input
+  Ref real;          ///< of an input: the tensor itself
+  Ref pythonClass;   ///< what type(x) and isinstance see
+  Ref attributes;    ///< dict of what the program stored on it
+};
+
+/// Makes the type; once per interpreter. False with an exception set.
+bool readyTensorProxy();
+Ref makeProxy(ProxyState state);
+/// Null where the object is no proxy.
+ProxyState* proxyOf(PyObject* object);
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,132 @@
+#include "engine/dynamo/tracer.h"
+
+#include <algorithm>
+
+#include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/values.h"
+#include "engine/torch_api/tensor_type.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+Tracer* activeTracer = nullptr;
+int nativeDepth = 0;
+
+Guard contentsGuard(const StandIn& standIn) {
+  Guard guard;
+  guard.kind = "EQUALS_MATCH";
+  guard.leaf = "EQUALS_MATCH: " + standIn.source->name() + " == " + printed(standIn.original.get());
+  guard.source = standIn.source;
+  guard.check = [kept = standIn.original](PyObject* now, const FrameScope&) {
+    const int equal = PyObject_RichCompareBool(now, kept.get(), Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    return equal == 1;
+  };
+  return guard;
+}
+
+}  // namespace
+
+Tracer* Tracer::active() { return activeTracer; }
+
+TraceScope::TraceScope(Tracer& tracer) : m_before(activeTracer) { activeTracer = &tracer; }
+TraceScope::~TraceScope() { activeTracer = m_before; }
+
+NativeScope::NativeScope() { ++nativeDepth; }
+NativeScope::~NativeScope() { --nativeDepth; }
+bool NativeScope::active() { return nativeDepth > 0; }
+
+void Tracer::addGuard(Guard guard) {
+  if (guard.userLine.empty() && translator != nullptr) guard.userLine = translator->where();
+  guards.add(std::move(guard));
+}
+
+void Tracer::realize(VariableTracker& variable) {
+  if (!variable) return;
+  StandIn* standIn = effects.find(variable.get());
+  if (standIn == nullptr) {
+    if (variable.lazy && variable.source) {
+      const NativeScope native;
+      if (PyIter_Check(variable.get()) && !PyType_Check(variable.get()))
+        unsupported("Unsupported iterator", "An iterator that was there before the frame cannot be traced.",
+                    variable.source->name());
+      addGuard(constantGuard(variable.get(), variable.source));
+    }
+    variable.lazy = false;
+    return;
+  }
+  if (standIn->guarded || !standIn->source) return;
+  standIn->guarded = true;
+  const NativeScope native;
+  PyObject* real = standIn->real.get();
+  if (ProxyState* proxy = proxyOf(variable.get())) {
+    addGuard(tensorGuard(real, standIn->source));
+    graph.nodeOf(*proxy);
+    return;
+  }
+  addGuard(typeGuard(real, standIn->source));
+  const auto kind = standIn->kind;
+  if (kind == StandIn::Kind::List || kind == StandIn::Kind::Tuple || kind == StandIn::Kind::Dict)
+    addGuard(lengthGuard(real, standIn->source));
+  if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
+}
+
+void Tracer::realizeDeep(PyObject* value) {
+  if (value == nullptr || isConstant(value)) return;
+  if (std::ranges::find(m_realizing, value) != m_realizing.end()) return;
+  m_realizing.push_back(value);
+  VariableTracker whole{Ref::borrow(value), nullptr, false};
+  realize(whole);
+  StandIn* standIn = effects.find(value);
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Object) effects.completeObject(*standIn);
+  const auto visit = [&](PyObject* key, PyObject* item) {
+    if (standIn != nullptr && standIn->source && effects.find(item) == nullptr) {
+      const SourcePtr source = effects.itemSource(*standIn, key, item);
+      VariableTracker held{Ref::borrow(item), source, source != nullptr};
+      realize(held);
+    }
+    realizeDeep(item);
+  };
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
+      visit(Ref::steal(PyLong_FromSsize_t(k)).get(), PySequence_Fast_GET_ITEM(value, k));
+  } else if (PyDict_Check(value)) {
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
+  }
+  m_realizing.pop_back();
+}
+
+std::vector<std::string> Tracer::userStack() const {
+  std::vector<std::string> lines;
+  for (const InstructionTranslator* at = translator; at != nullptr; at = at->parent()) lines.push_back(at->where());
+  std::ranges::reverse(lines);
+  return lines;
+}
+
+PyObject* Tracer::keepException() {
+  if (!m_pending) m_pending = std::current_exception();
+  // BaseException, so that no handler of the program takes it for its own.
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemExit, "tracing stopped");
+  return nullptr;
+}
+
+Ref Tracer::checked(PyObject* object) {
+  if (m_pending) {
+    Py_XDECREF(object);
+    PyErr_Clear();
+    std::rethrow_exception(std::exchange(m_pending, nullptr));
+  }
+  if (object == nullptr) throw PythonRaised{};
+  return Ref::steal(object);
+}
+
+void Tracer::checkStatus(int status) {
+  if (m_pending) {
+    PyErr_Clear();
+    std::rethrow_exception(std::exchange(m_pending, nullptr));
+  }
+  if (status < 0) throw PythonRaised{};
+}
+
+}  // namespace kerf::inline dynamo

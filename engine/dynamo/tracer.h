@@ -1,0 +1,80 @@
+// Tracer: what one trace of a frame shares: its graph, its side effects, its guards, and where it is.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/dynamo/guards.h"
+#include "engine/dynamo/output_graph.h"
+#include "engine/dynamo/side_effects.h"
+#include "engine/dynamo/unsupported.h"
+
+namespace kerf::inline dynamo {
+
+class InstructionTranslator;
+
+class Tracer {
+ public:
+  Tracer() : effects(*this) {}
+  OutputGraph graph;
+  SideEffects effects;
+  GuardSet guards;
+  InstructionTranslator* translator = nullptr;  ///< the innermost
+  int depth = 0;
+  /// Arguments of the call that is about to be inlined: its frame takes their sources.
+  const std::vector<VariableTracker>* pendingArguments = nullptr;
+  VariableTracker pendingCallable;
+  VariableTracker returned;         ///< what the last inlined frame gave, with its source
+  PyObject* rootGlobals = nullptr;  ///< of the frame that is compiled; borrowed
+  /// Functions that tracing made: their cells are its own.
+  std::unordered_set<PyObject*> freshFunctions;
+  std::vector<Ref> kept;  ///< objects whose identity tracing relies on
+
+  /// The trace that goes on in this process; null where none does.
+  static Tracer* active();
+
+  /// Guards what a lazy value stands for; then it is looked at.
+  void realize(VariableTracker& variable);
+  /// Guards a stand-in, and all that can be reached from it: before code outside of tracing looks at it.
+  void realizeDeep(PyObject* value);
+  void addGuard(Guard guard);
+  /// "file.py:3 in f" of all frames being traced, outermost first.
+  std::vector<std::string> userStack() const;
+
+  /// `object`, or the reason why it is null: a graph break on its way through C code, or a Python exception.
+  Ref checked(PyObject* object);
+  void checkStatus(int status);
+  /// Keeps an exception of C++ while C code unwinds; sets a Python one that nobody catches. Null.
+  PyObject* keepException();
+
+ private:
+  friend class TraceScope;
+  std::exception_ptr m_pending;
+  std::vector<PyObject*> m_realizing;
+};
+
+/// Makes a trace the active one.
+class TraceScope {
+ public:
+  explicit TraceScope(Tracer& tracer);
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+ private:
+  Tracer* m_before;
+};
+
+/// While it lives, Python code runs as it is: neither traced nor compiled.
+class NativeScope {
+ public:
+  NativeScope();
+  ~NativeScope();
+  NativeScope(const NativeScope&) = delete;
+  NativeScope& operator=(const NativeScope&) = delete;
+  static bool active();
+};
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,148 @@
+#include "engine/dynamo/values.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+
+#include "engine/dynamo/tensor_proxy.h"
+#include "engine/dynamo/unsupported.h"
+#include "engine/torch_api/callables.h"
+#include "engine/torch_api/conversions.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+std::optional<Argument> scalarArgument(PyObject* object) {
+  if (object == Py_None) return Argument();
+  if (PyBool_Check(object)) return Argument(object == Py_True);
+  if (PyLong_CheckExact(object)) return Argument(static_cast<std::int64_t>(PyLong_AsLongLong(object)));
+  if (PyFloat_Check(object)) return Argument(PyFloat_AS_DOUBLE(object));
+  if (PyUnicode_Check(object)) return Argument(textOf(object));
+  if (object == Py_Ellipsis) return Argument(Ellipsis{});
+  if (PyComplex_Check(object))
+    return Argument(ComplexNumber{PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)});
+  return std::nullopt;
+}
+
+/// Objects of torch that the engine has a type of its own for.
+std::optional<Argument> torchArgument(PyObject* object) {
+  const Result<Value> value = valueOf(object);
+  if (!value) return std::nullopt;
+  if (const DType* dtype = value->as<DType>()) return Argument(*dtype);
+  if (const Device* device = value->as<Device>()) return Argument(*device);
+  if (const Layout* layout = value->as<Layout>()) return Argument(*layout);
+  if (const MemoryFormat* format = value->as<MemoryFormat>()) return Argument(*format);
+  if (const std::int64_t* number = value->as<std::int64_t>()) return Argument(*number);
+  if (const double* number = value->as<double>()) return Argument(*number);
+  return std::nullopt;
+}
+
+ArgumentList sequenceItems(PyObject* sequence, const std::function<Argument(PyObject*)>& item) {
+  ArgumentList list;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k)
+    list.push_back(item(PySequence_Fast_GET_ITEM(sequence, k)));
+  return list;
+}
+
+Argument dictArgument(PyObject* dict, const std::function<Argument(PyObject*)>& item) {
+  DictArgument made;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;)
+    made.items.emplace_back(PyUnicode_Check(key) ? textOf(key) : printed(key), item(value));
+  return made;
+}
+
+Argument sliceArgument(PyObject* object, const std::function<Argument(PyObject*)>& item) {
+  const auto* slice = reinterpret_cast<PySliceObject*>(object);
+  return SliceArgument{{item(slice->start), item(slice->stop), item(slice->step)}};
+}
+
+ValueList fakeItems(PyObject* sequence) {
+  ValueList list;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k)
+    list.push_back(fakeValueOf(PySequence_Fast_GET_ITEM(sequence, k)));
+  return list;
+}
+
+}  // namespace
+
+Argument plainArgument(PyObject* object, const std::function<Argument(PyObject*)>& item) {
+  if (std::optional<Argument> scalar = scalarArgument(object)) return *scalar;
+  if (PyTuple_Check(object)) return Argument::tuple(sequenceItems(object, item));
+  if (PyList_Check(object)) return Argument::list(sequenceItems(object, item));
+  if (PyDict_Check(object)) return dictArgument(object, item);
+  if (PySlice_Check(object)) return sliceArgument(object, item);
+  if (std::optional<Argument> known = torchArgument(object)) return *known;
+  const std::string name = dottedName(object);
+  return PythonName{name.empty() ? printed(object) : name};
+}
+
+Value fakeValueOf(PyObject* object) {
+  if (const ProxyState* proxy = proxyOf(object)) return proxy->fake;
+  if (PyTuple_Check(object) || PyList_Check(object)) return fakeItems(object);
+  if (PySlice_Check(object)) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return ValueList{Value(std::string("slice")), fakeValueOf(slice->start), fakeValueOf(slice->stop),
+                     fakeValueOf(slice->step)};
+  }
+  const Result<Value> value = valueOf(object);
+  if (value) return *value;
+  unsupported("Unsupported function call", "An argument of type " + typeNameOf(object) + " cannot enter a graph.",
+              value.error().message);
+}
+
+Dim dimOf(SymInt size) {
+  if (!size.isSymbolic()) return dim(size.bits());
+  return Dim{symText(size), std::nullopt};
+}
+
+std::string dottedName(PyObject* object) {
+  std::string builtin = callableOf(object);
+  if (!builtin.empty()) return builtin;
+  const std::string module = textOf(attributeOf(object, "__module__").get());
+  const std::string name = textOf(attributeOf(object, "__qualname__").get());
+  return module.empty() || name.empty() ? std::string() : module + "." + name;
+}
+
+Ref operatorFunction(const char* name) {
+  const Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+  if (!module) throw PythonRaised{};
+  Ref found = Ref::steal(PyObject_GetAttrString(module.get(), name));
+  if (!found) throw PythonRaised{};
+  return found;
+}
+
+Ref namedResult(const std::string& op, Ref tuple) {
+  static const std::array<std::string_view, 10> ops = {"max",  "min",    "median", "mode", "kthvalue",
+                                                       "sort", "topk",   "cummax", "cummin", "nanmedian"};
+  const std::string last = op.substr(op.rfind('.') + 1);
+  if (PyTuple_GET_SIZE(tuple.get()) != 2 || std::ranges::find(ops, last) == ops.end()) return tuple;
+  static std::unordered_map<std::string, Ref> types;
+  Ref& type = types[last];
+  if (!type) {
+    const Ref module = Ref::steal(PyImport_ImportModule("collections"));
+    type = Ref::steal(module ? PyObject_CallMethod(module.get(), "namedtuple", "s[ss]", last.c_str(), "values", "indices")
+                             : nullptr);
+    if (!type) throw PythonRaised{};
+  }
+  return Ref::steal(PyObject_CallObject(type.get(), tuple.get()));
+}
+
+bool isConstant(PyObject* object) {
+  if (object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented) return true;
+  return PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
+         PySlice_Check(object) || PyRange_Check(object) || PyType_Check(object) || PyFunction_Check(object) ||
+         PyCFunction_Check(object) || PyModule_Check(object) || PyCode_Check(object);
+}
+
+std::string typeNameOf(PyObject* object) {
+  if (const ProxyState* proxy = proxyOf(object); proxy && proxy->pythonClass)
+    return reinterpret_cast<PyTypeObject*>(proxy->pythonClass.get())->tp_name;
+  const std::string full = Py_TYPE(object)->tp_name;
+  return full.substr(full.rfind('.') + 1);
+}
+
+}  // namespace kerf::inline dynamo

@@ -1,0 +1,29 @@
+// Python objects of a traced call as arguments of a node, and as the values from which shape rules derive its result.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/ir/node.h"
+#include "engine/python/reference.h"
+#include "engine/tensor/value.h"
+
+namespace kerf::inline dynamo {
+
+/// As Dynamo writes an argument; containers by `item`. Objects of torch and functions as their dotted names.
+Argument plainArgument(PyObject* object, const std::function<Argument(PyObject*)>& item);
+/// The same for shape rules: proxies give their fake tensors. Throws PythonRaised or Unsupported.
+Value fakeValueOf(PyObject* object);
+Dim dimOf(SymInt size);
+/// "torch.nn.functional.relu" of a Python function; empty for what has no module or name.
+std::string dottedName(PyObject* object);
+/// A function of Python's module `operator`.
+Ref operatorFunction(const char* name);
+/// A tuple of results with the field names that torch.return_types gives them.
+Ref namedResult(const std::string& op, Ref tuple);
+/// An object that tracing may share with the program: nothing can change it.
+bool isConstant(PyObject* object);
+/// "list", "MyClass".
+std::string typeNameOf(PyObject* object);
+
+}  // namespace kerf::inline dynamo
