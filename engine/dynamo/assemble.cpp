@@ -130,8 +130,8 @@ Ref assemble(const Bytecode& bytecode, const CodeShape& shape) {
   if (!code || !lines || !handlers || !name) return {};
   return Ref::steal(reinterpret_cast<PyObject*>(PyCode_NewWithPosOnlyArgs(
       shape.argCount, 0, 0, static_cast<int>(PyTuple_GET_SIZE(shape.variables.get())), shape.stackSize, shape.flags,
-      code.get(), shape.constants.get(), shape.names.get(), shape.variables.get(), shape.frees.get(),
-      shape.cells.get(), shape.fileName.get(), name.get(), name.get(), shape.firstLine, lines.get(), handlers.get())));
+      code.get(), shape.constants.get(), shape.names.get(), shape.variables.get(), shape.frees.get(), shape.cells.get(),
+      shape.fileName.get(), name.get(), name.get(), shape.firstLine, lines.get(), handlers.get())));
 }
 
 }  // namespace kerf::inline dynamo

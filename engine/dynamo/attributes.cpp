@@ -25,8 +25,8 @@ VariableTracker slotAttribute(Tracer& tracer, StandIn& standIn, PyObject* member
   const Ref mine = Ref::steal(PyObject_GenericGetAttr(standIn.value.get(), makeText(name).get()));
   if (mine) return {mine, nullptr, false};
   PyErr_Clear();
-  const Ref real = tracer.checked(Py_TYPE(member)->tp_descr_get(member, standIn.real.get(),
-                                                               reinterpret_cast<PyObject*>(Py_TYPE(standIn.real.get()))));
+  const Ref real = tracer.checked(Py_TYPE(member)->tp_descr_get(
+      member, standIn.real.get(), reinterpret_cast<PyObject*>(Py_TYPE(standIn.real.get()))));
   VariableTracker made = tracer.effects.wrap(real.get(), Source::attribute(standIn.source, name));
   tracer.checkStatus(Py_TYPE(member)->tp_descr_set(member, standIn.value.get(), made.get()));
   return made;
@@ -41,8 +41,8 @@ VariableTracker fromClass(Tracer& tracer, const VariableTracker& object, const S
   const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
   if (get != nullptr)
     return {tracer.checked(get(found, object.get(), reinterpret_cast<PyObject*>(type))), nullptr, false};
-  const SourcePtr source = standIn.source ? Source::attribute(standIn.source, name)
-                                          : Source::attribute(classSource(type), name);
+  const SourcePtr source =
+      standIn.source ? Source::attribute(standIn.source, name) : Source::attribute(classSource(type), name);
   return tracer.effects.wrap(found, source);
 }
 
@@ -98,8 +98,7 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
   if (PyMethod_Check(value.get()) || isTorchNamespace(object.get())) return {value, nullptr, false};
-  const SourcePtr base = object.source ? object.source
-                                       : Source::constant(printed(object.get()), object.value);
+  const SourcePtr base = object.source ? object.source : Source::constant(printed(object.get()), object.value);
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
 }
 
@@ -155,11 +154,12 @@ VariableTracker InstructionTranslator::loadGlobal(const std::string& name) {
   }
   const Ref key = makeText(name);
   if (PyObject* found = PyDict_GetItemWithError(globals(), key.get())) {
-    const SourcePtr source = globals() == m_tracer.rootGlobals
-                                 ? Source::global(name)
-                                 : Source::item(Source::constant("__import_" + textOf(PyDict_GetItemString(globals(), "__name__")),
-                                                                 Ref::borrow(globals())),
-                                                key);
+    const SourcePtr source =
+        globals() == m_tracer.rootGlobals
+            ? Source::global(name)
+            : Source::item(Source::constant("__import_" + textOf(PyDict_GetItemString(globals(), "__name__")),
+                                            Ref::borrow(globals())),
+                           key);
     return m_tracer.effects.wrap(found, source);
   }
   PyObject* dict = PyModule_Check(builtins()) ? PyModule_GetDict(builtins()) : builtins();

@@ -46,8 +46,7 @@ std::optional<VariableTracker> hasAttribute(InstructionTranslator& t, PyObject* 
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
     PyErr_Clear();
     const StandIn* standIn = t.tracer().effects.find(object.get());
-    if (standIn != nullptr && standIn->source)
-      t.tracer().addGuard(presenceGuard(standIn->source, name.value, false));
+    if (standIn != nullptr && standIn->source) t.tracer().addGuard(presenceGuard(standIn->source, name.value, false));
     return plain(Py_False);
   }
 }
@@ -69,7 +68,8 @@ std::optional<VariableTracker> deleteAttribute(InstructionTranslator& t, PyObjec
 std::optional<VariableTracker> typeOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
-  if (proxyOf(object.get()) != nullptr) return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
+  if (proxyOf(object.get()) != nullptr)
+    return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
   return plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
 }
 
@@ -116,8 +116,7 @@ const std::unordered_map<std::string_view, Builtin> kBuiltins = {
 
 /// A function of torch in the hands of C code.
 struct GraphFunction {
-  PyObject_HEAD
-  PyObject* callable;
+  PyObject_HEAD PyObject* callable;
 };
 
 PyObject* callGraphFunction(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -154,8 +153,8 @@ Ref graphFunction(PyObject* callable) {
 
 }  // namespace
 
-std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* callable, PyObject* args, PyObject* kwargs,
-                                           std::vector<VariableTracker>& sources) {
+std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* callable, PyObject* args,
+                                           PyObject* kwargs, std::vector<VariableTracker>& sources) {
   if (callable == reinterpret_cast<PyObject*>(&PyType_Type) && kwargs == nullptr) return typeOf(t, args, sources);
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && kwargs == nullptr) return superOf(t, args, sources);
   if (isPartial(callable)) {

@@ -33,8 +33,8 @@ void refuseMarked(PyObject* callable) {
   const std::string name = describeCallable(function);
   if (attributeOf(function, "_torchdynamo_disable"))
     unsupported("Skip calling `torch.compiler.disable()`d function",
-                fmt::format("Skip calling function `{}` since it was wrapped with `torch.compiler.disable`", name), name,
-                {"Remove the `torch.compiler.disable` call"});
+                fmt::format("Skip calling function `{}` since it was wrapped with `torch.compiler.disable`", name),
+                name, {"Remove the `torch.compiler.disable` call"});
   if (name == "torch._dynamo.graph_break" || name == "torch._dynamo.decorators.graph_break")
     unsupported("Call to `torch._dynamo.graph_break()`", "User-inserted graph break. Message: None",
                 "Called `torch._dynamo.graph_break()` with args `[]`, kwargs `{}`",
@@ -42,9 +42,10 @@ void refuseMarked(PyObject* callable) {
   if (name == "copy.deepcopy")
     unsupported("copy.deepcopy()", "Dynamo does not support copy.deepcopy()", "copy.deepcopy");
   if (PyFunction_Check(function) && !mayInline(function))
-    unsupported("Attempted to call function marked as skipped",
-                fmt::format("Dynamo developers have intentionally marked that the function `{}` should not be traced.", name),
-                "qualname: " + name);
+    unsupported(
+        "Attempted to call function marked as skipped",
+        fmt::format("Dynamo developers have intentionally marked that the function `{}` should not be traced.", name),
+        "qualname: " + name);
 }
 
 /// Values that several arguments share by identity cannot be told apart in the callee's frame: looked at now.
@@ -89,13 +90,14 @@ std::string argumentTypes(PyObject* args) {
   const std::string types = argumentTypes(args);
   const char* keywords = kwargs && PyDict_GET_SIZE(kwargs) > 0 ? "True" : "False";
   if (module == "builtins")
-    unsupported("Failed to trace builtin operator",
-                fmt::format("Dynamo does not know how to trace builtin operator `{}` with argument types {} (has_kwargs {})",
-                            name, types, keywords),
-                fmt::format("builtin {} {} {}", name, types, keywords),
-                {fmt::format("Avoid calling builtin `{}` with argument types {}. Consider using an equivalent alternative "
-                             "function/method to `{}`.",
-                             name, types, name)});
+    unsupported(
+        "Failed to trace builtin operator",
+        fmt::format("Dynamo does not know how to trace builtin operator `{}` with argument types {} (has_kwargs {})",
+                    name, types, keywords),
+        fmt::format("builtin {} {} {}", name, types, keywords),
+        {fmt::format("Avoid calling builtin `{}` with argument types {}. Consider using an equivalent alternative "
+                     "function/method to `{}`.",
+                     name, types, name)});
   unsupported("Attempted to call function marked as skipped",
               fmt::format("Dynamo does not know how to trace the builtin `{}`.", describeCallable(callable)),
               "module: " + module + ", qualname: " + name);

@@ -15,8 +15,8 @@ struct LoggedGraph {
 };
 
 struct LoggedBreak {
-  std::string type;    ///< first line of the reason
-  std::string reason;  ///< with explanation, hints and context
+  std::string type;                ///< first line of the reason
+  std::string reason;              ///< with explanation, hints and context
   std::vector<std::string> stack;  ///< "file.py:3 in f", outermost first
   bool graphBreak = true;          ///< false: the frame is left to CPython
 };

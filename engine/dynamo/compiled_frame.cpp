@@ -40,13 +40,19 @@ bool apply(const Prepared& change) {
   const Effect& effect = *change.effect;
   PyObject* target = change.target.get();
   switch (effect.kind) {
-    case Effect::Kind::ListContents: return PyList_SetSlice(target, 0, PyList_GET_SIZE(target), change.value.get()) >= 0;
-    case Effect::Kind::DictContents: return setDictContents(target, change.value.get());
-    case Effect::Kind::SetContents: return setSetContents(target, change.value.get());
+    case Effect::Kind::ListContents:
+      return PyList_SetSlice(target, 0, PyList_GET_SIZE(target), change.value.get()) >= 0;
+    case Effect::Kind::DictContents:
+      return setDictContents(target, change.value.get());
+    case Effect::Kind::SetContents:
+      return setSetContents(target, change.value.get());
     case Effect::Kind::SetAttr:
-    case Effect::Kind::DelAttr: return setOwnAttribute(target, effect.name, change.value.get());
-    case Effect::Kind::TensorAttr: return PyObject_SetAttrString(target, effect.name.c_str(), change.value.get()) >= 0;
-    case Effect::Kind::CellContents: return PyCell_Set(target, change.value.get()) >= 0;
+    case Effect::Kind::DelAttr:
+      return setOwnAttribute(target, effect.name, change.value.get());
+    case Effect::Kind::TensorAttr:
+      return PyObject_SetAttrString(target, effect.name.c_str(), change.value.get()) >= 0;
+    case Effect::Kind::CellContents:
+      return PyCell_Set(target, change.value.get()) >= 0;
     case Effect::Kind::Global:
       if (change.value) return PyDict_SetItemString(target, effect.name.c_str(), change.value.get()) >= 0;
       return PyDict_DelItemString(target, effect.name.c_str()) >= 0;
@@ -59,7 +65,8 @@ bool isContents(Effect::Kind kind) {
 }
 
 bool prepare(const Effect& effect, Rebuilder& rebuilder, std::vector<Prepared>& into) {
-  Prepared change{&effect, effect.kind == Effect::Kind::Global ? effect.target : rebuilder.build(effect.target.get()), {}};
+  Prepared change{
+      &effect, effect.kind == Effect::Kind::Global ? effect.target : rebuilder.build(effect.target.get()), {}};
   if (!change.target) return false;
   if (isContents(effect.kind)) {
     change.value = rebuilder.buildContents(effect.value.get());
@@ -73,8 +80,7 @@ bool prepare(const Effect& effect, Rebuilder& rebuilder, std::vector<Prepared>& 
 }
 
 struct FrameObject {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   std::shared_ptr<const CompiledFrame>* frame;
 };
 
@@ -95,8 +101,8 @@ void dropFrame(PyObject* self) {
 }
 
 PyTypeObject* frameType() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(FrameObject, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+  static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(FrameObject, call), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dropFrame)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_members, members},

@@ -11,14 +11,14 @@
 namespace kerf::inline dynamo {
 
 struct CompiledFrame {
-  std::string graphName;             ///< "__compiled_fn_1"; empty where there is no graph
+  std::string graphName;  ///< "__compiled_fn_1"; empty where there is no graph
   std::vector<GraphInput> inputs;
   std::vector<RecordedCall> calls;
-  std::vector<StandIn*> standIns;    ///< real objects that are needed
+  std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
-  std::vector<Ref> results;          ///< templates
-  bool single = false;               ///< gives its only result instead of a tuple
-  std::vector<int> slots;            ///< which places of the frame its arguments are
+  std::vector<Ref> results;  ///< templates
+  bool single = false;       ///< gives its only result instead of a tuple
+  std::vector<int> slots;    ///< which places of the frame its arguments are
   Ref globals;
   std::unordered_set<PyObject*> freshFunctions;
   /// What was traced lives as long as this does.

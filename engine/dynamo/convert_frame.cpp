@@ -32,7 +32,8 @@ std::vector<VariableTracker> firstVariables(Tracer& tracer, const FrameView& fra
   for (int slot = 0; slot < shape.places; ++slot) {
     VariableTracker& variable = variables[static_cast<std::size_t>(slot)];
     if (shape.isFree(slot)) {
-      if (closure) variable = tracer.effects.cell(PyTuple_GET_ITEM(closure, free), Source::cell(shape.name(slot), slot));
+      if (closure)
+        variable = tracer.effects.cell(PyTuple_GET_ITEM(closure, free), Source::cell(shape.name(slot), slot));
       ++free;
     } else if (slot < shape.arguments && frame.variables[slot] != nullptr) {
       variable = tracer.effects.wrap(frame.variables[slot], Source::local(shape.name(slot), slot));

@@ -84,8 +84,7 @@ Bytecode decode(PyCodeObject* code) {
     return result;
   }
   const auto* data = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes.get()));
-  const IndexByUnit index =
-      readInstructions(code, data, static_cast<int>(PyBytes_GET_SIZE(bytes.get()) / 2), result);
+  const IndexByUnit index = readInstructions(code, data, static_cast<int>(PyBytes_GET_SIZE(bytes.get()) / 2), result);
   for (Instruction& instruction : result.instructions)
     if (instruction.target >= 0)
       instruction.target = index[std::min(static_cast<std::size_t>(instruction.target), index.size() - 1)];

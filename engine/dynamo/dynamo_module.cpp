@@ -16,8 +16,7 @@ namespace {
 
 /// A function under torch.compile, or under torch.compiler.disable.
 struct CompiledCallable {
-  PyObject_HEAD
-  PyObject* function;
+  PyObject_HEAD PyObject* function;
   CompileOptions* options;  ///< null: nothing is compiled
 };
 
@@ -112,8 +111,10 @@ nlohmann::json graphJson(const LoggedGraph& logged) {
 
 nlohmann::json logJson() {
   const CaptureLog& log = captureLog();
-  nlohmann::json all = {{"graphs", nlohmann::json::array()},     {"breaks", nlohmann::json::array()},
-                        {"frames", nlohmann::json::array()},     {"recompiles", nlohmann::json::array()}};
+  nlohmann::json all = {{"graphs", nlohmann::json::array()},
+                        {"breaks", nlohmann::json::array()},
+                        {"frames", nlohmann::json::array()},
+                        {"recompiles", nlohmann::json::array()}};
   for (const LoggedGraph& graph : log.graphs) all["graphs"].push_back(graphJson(graph));
   for (const LoggedBreak& item : log.breaks)
     all["breaks"].push_back(
@@ -139,16 +140,15 @@ PyObject* clearLog(PyObject* /*module*/, PyObject* /*none*/) {
 }
 
 PyObject* makeModule() {
-  static PyMethodDef methods[] = {
-      {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compile)), METH_VARARGS | METH_KEYWORDS,
-       nullptr},
-      {"disable", disable, METH_O, nullptr},
-      {"reset", reset, METH_NOARGS, nullptr},
-      {"log", logText, METH_NOARGS, nullptr},
-      {"clear_log", clearLog, METH_NOARGS, nullptr},
-      {nullptr, nullptr, 0, nullptr}};
-  static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "torch._C._dynamo", nullptr, -1, methods,
-                                   nullptr, nullptr, nullptr, nullptr};
+  static PyMethodDef methods[] = {{"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compile)),
+                                   METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"disable", disable, METH_O, nullptr},
+                                  {"reset", reset, METH_NOARGS, nullptr},
+                                  {"log", logText, METH_NOARGS, nullptr},
+                                  {"clear_log", clearLog, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "torch._C._dynamo", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
   return PyModule_Create(&definition);
 }
 

@@ -50,11 +50,14 @@ VariableTracker defaultOf(Tracer& tracer, PyObject* function, PyObject* value) {
   PyObject* defaults = PyFunction_GET_DEFAULTS(function);
   SourcePtr base = tracer.pendingCallable.source;
   if (!base || tracer.pendingCallable.get() != function)
-    base = Source::constant(textOf(PyFunction_GET_CODE(function) ? reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_name : nullptr),
-                            Ref::borrow(function));
+    base = Source::constant(
+        textOf(PyFunction_GET_CODE(function) ? reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_name
+                                             : nullptr),
+        Ref::borrow(function));
   for (Py_ssize_t k = 0; defaults && k < PyTuple_GET_SIZE(defaults); ++k)
     if (PyTuple_GET_ITEM(defaults, k) == value)
-      return tracer.effects.wrap(value, Source::item(Source::attribute(base, "__defaults__"), Ref::steal(PyLong_FromSsize_t(k))));
+      return tracer.effects.wrap(
+          value, Source::item(Source::attribute(base, "__defaults__"), Ref::steal(PyLong_FromSsize_t(k))));
   PyObject *key = nullptr, *item = nullptr;
   PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
   for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &item) != 0;)
@@ -63,7 +66,8 @@ VariableTracker defaultOf(Tracer& tracer, PyObject* function, PyObject* value) {
   return {Ref::borrow(value), nullptr, false};
 }
 
-VariableTracker argumentOf(Tracer& tracer, const std::vector<VariableTracker>* pending, PyObject* function, PyObject* value) {
+VariableTracker argumentOf(Tracer& tracer, const std::vector<VariableTracker>* pending, PyObject* function,
+                           PyObject* value) {
   if (pending != nullptr)
     for (const VariableTracker& argument : *pending)
       if (argument.get() == value) return argument;
@@ -88,10 +92,10 @@ void fillFrees(Tracer& tracer, PyCodeObject* code, PyObject* function, std::vect
       continue;
     }
     const bool known = tracer.pendingCallable.get() == function && tracer.pendingCallable.source;
-    const SourcePtr base = known ? tracer.pendingCallable.source
-                                 : Source::constant(textOf(code->co_name), Ref::borrow(function));
-    variable = tracer.effects.cell(
-        cell, Source::item(Source::attribute(base, "__closure__"), Ref::steal(PyLong_FromLong(k))));
+    const SourcePtr base =
+        known ? tracer.pendingCallable.source : Source::constant(textOf(code->co_name), Ref::borrow(function));
+    variable =
+        tracer.effects.cell(cell, Source::item(Source::attribute(base, "__closure__"), Ref::steal(PyLong_FromLong(k))));
   }
 }
 
@@ -105,9 +109,9 @@ FrameStart startOf(Tracer& tracer, _PyInterpreterFrame* frame, const std::vector
   start.variables.resize(static_cast<std::size_t>(places));
   for (int slot = 0; slot < places; ++slot)
     if (PyObject* value = frame->localsplus[slot])
-      start.variables[static_cast<std::size_t>(slot)] =
-          isGenerator(frame) ? VariableTracker{Ref::borrow(value), nullptr, false}
-                             : argumentOf(tracer, pending, functionOf(frame), value);
+      start.variables[static_cast<std::size_t>(slot)] = isGenerator(frame)
+                                                            ? VariableTracker{Ref::borrow(value), nullptr, false}
+                                                            : argumentOf(tracer, pending, functionOf(frame), value);
   fillFrees(tracer, frame->f_code, functionOf(frame), start.variables);
   if (!isGenerator(frame)) return start;
   for (int k = places; k < frame->stacktop; ++k)
@@ -132,8 +136,8 @@ PyObject* inlineTraced(Tracer& tracer, _PyInterpreterFrame* frame, int thrown) {
   const std::vector<VariableTracker>* pending = std::exchange(tracer.pendingArguments, nullptr);
   if (functionOf(frame) != nullptr && !mayInline(functionOf(frame)))
     unsupported("Attempted to inline function marked as skipped",
-                "Dynamo developers have intentionally marked that the function `" + describeCallable(functionOf(frame)) +
-                    "` should not be traced.",
+                "Dynamo developers have intentionally marked that the function `" +
+                    describeCallable(functionOf(frame)) + "` should not be traced.",
                 "qualname: " + describeCallable(functionOf(frame)));
   FrameStart start = startOf(tracer, frame, pending);
   tracer.pendingCallable = {};

@@ -146,11 +146,16 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
       case Op::LOAD_DEREF:
       case Op::STORE_DEREF:
       case Op::DELETE_DEREF:
-      case Op::LOAD_CLASSDEREF: instruction.arg = map[static_cast<std::size_t>(instruction.arg)]; break;
+      case Op::LOAD_CLASSDEREF:
+        instruction.arg = map[static_cast<std::size_t>(instruction.arg)];
+        break;
       case Op::MAKE_CELL:
       case Op::COPY_FREE_VARS:
-      case Op::RETURN_GENERATOR: instruction = {Op::NOP, 0, instruction.line, instruction.offset, -1}; break;
-      default: break;
+      case Op::RETURN_GENERATOR:
+        instruction = {Op::NOP, 0, instruction.line, instruction.offset, -1};
+        break;
+      default:
+        break;
     }
     if (instruction.target >= 0) instruction.target += shift;
     code.bytecode.instructions.push_back(instruction);
@@ -226,10 +231,13 @@ void emitInstruction(CodeBuilder& code, const Instruction& instruction, const Re
 Op forwardJump(Op op) {
   switch (op) {
     case Op::POP_JUMP_BACKWARD_IF_TRUE:
-    case Op::JUMP_IF_TRUE_OR_POP: return Op::POP_JUMP_FORWARD_IF_TRUE;
+    case Op::JUMP_IF_TRUE_OR_POP:
+      return Op::POP_JUMP_FORWARD_IF_TRUE;
     case Op::POP_JUMP_BACKWARD_IF_FALSE:
-    case Op::JUMP_IF_FALSE_OR_POP: return Op::POP_JUMP_FORWARD_IF_FALSE;
-    default: return op;
+    case Op::JUMP_IF_FALSE_OR_POP:
+      return Op::POP_JUMP_FORWARD_IF_FALSE;
+    default:
+      return op;
   }
 }
 
@@ -281,11 +289,16 @@ std::vector<int> liveLocals(const Bytecode& bytecode, const std::vector<int>& st
 
 int consumedBy(const Instruction& instruction) {
   switch (instruction.op) {
-    case Op::CALL: return instruction.arg + 2;
-    case Op::CALL_FUNCTION_EX: return 3 + (instruction.arg & 1);
-    case Op::STORE_ATTR: return 2;
-    case Op::STORE_SUBSCR: return 3;
-    default: return isJump(instruction.op) ? 1 : 0;
+    case Op::CALL:
+      return instruction.arg + 2;
+    case Op::CALL_FUNCTION_EX:
+      return 3 + (instruction.arg & 1);
+    case Op::STORE_ATTR:
+      return 2;
+    case Op::STORE_SUBSCR:
+      return 3;
+    default:
+      return isJump(instruction.op) ? 1 : 0;
   }
 }
 
@@ -362,7 +375,8 @@ Ref writeLeavingFrame(const FrameShape& shape, const Bytecode& bytecode, const R
   const int constantShift = static_cast<int>(PyTuple_GET_SIZE(ours.get()));
   for (Instruction instruction : bytecode.instructions) {
     if (instruction.op == Op::LOAD_CONST || instruction.op == Op::KW_NAMES) instruction.arg += constantShift;
-    if (instruction.op == Op::MAKE_CELL || instruction.op == Op::COPY_FREE_VARS) instruction = {Op::NOP, 0, instruction.line, 0, -1};
+    if (instruction.op == Op::MAKE_CELL || instruction.op == Op::COPY_FREE_VARS)
+      instruction = {Op::NOP, 0, instruction.line, 0, -1};
     if (instruction.target >= 0) instruction.target += shift;
     code.bytecode.instructions.push_back(instruction);
   }

@@ -14,7 +14,7 @@ struct FrameShape {
   PyCodeObject* code = nullptr;
   int arguments = 0;  ///< positional, keyword-only, *args and **kwargs
   int locals = 0;
-  int places = 0;     ///< locals, cells and free variables
+  int places = 0;  ///< locals, cells and free variables
 
   explicit FrameShape(PyCodeObject* code);
   bool isCell(int slot) const;
@@ -27,10 +27,10 @@ struct FrameShape {
 
 /// What lives on where a partial graph ends.
 struct LiveState {
-  int index = 0;                ///< of the instruction at which the graph ends
-  std::vector<bool> nulls;      ///< of the stack: which entries are CPython's NULL
-  std::vector<int> locals;      ///< places whose values are used later
-  int resumeNumber = 0;         ///< of names
+  int index = 0;            ///< of the instruction at which the graph ends
+  std::vector<bool> nulls;  ///< of the stack: which entries are CPython's NULL
+  std::vector<int> locals;  ///< places whose values are used later
+  int resumeNumber = 0;     ///< of names
 };
 
 /// Locals that are read before they are written when execution goes on at one of `starts`.

@@ -39,9 +39,10 @@ auto isEqual(PyObject* object) {
 
 Guard singletonGuard(PyObject* object, const SourcePtr& source) {
   const std::string& name = source->name();
-  Guard guard = made("CONSTANT_MATCH", object == Py_None ? "NONE_MATCH: " + name + " is None"
-                                       : object == Py_True ? "TRUE_MATCH: " + name + " == True"
-                                                           : "FALSE_MATCH: " + name + " == False",
+  Guard guard = made("CONSTANT_MATCH",
+                     object == Py_None   ? "NONE_MATCH: " + name + " is None"
+                     : object == Py_True ? "TRUE_MATCH: " + name + " == True"
+                                         : "FALSE_MATCH: " + name + " == False",
                      source);
   guard.check = isSame(object);
   return guard;
@@ -111,8 +112,8 @@ Guard constantGuard(PyObject* object, const SourcePtr& source) {
 
 Guard typeGuard(PyObject* object, const SourcePtr& source) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  Guard guard = made("TYPE_MATCH",
-                     fmt::format("TYPE_MATCH: ___check_type_id({}, ID), type={}", source->name(), reprOf(type)), source);
+  Guard guard = made(
+      "TYPE_MATCH", fmt::format("TYPE_MATCH: ___check_type_id({}, ID), type={}", source->name(), reprOf(type)), source);
   guard.check = [kept = Ref::borrow(type)](PyObject* now, const FrameScope&) {
     return reinterpret_cast<PyObject*>(Py_TYPE(now)) == kept.get();
   };
@@ -124,8 +125,8 @@ Guard lengthGuard(PyObject* object, const SourcePtr& source) {
   PyErr_Clear();
   const bool dict = PyDict_Check(object);
   const std::string text = size == 0 ? "not " + source->name() : fmt::format("len({}) == {}", source->name(), size);
-  Guard guard = made(dict ? "DICT_KEYS_MATCH" : "SEQUENCE_LENGTH", (dict ? "DICT_LENGTH: " : "LENGTH_CHECK: ") + text,
-                     source);
+  Guard guard =
+      made(dict ? "DICT_KEYS_MATCH" : "SEQUENCE_LENGTH", (dict ? "DICT_LENGTH: " : "LENGTH_CHECK: ") + text, source);
   const Ref keys = Ref::steal(dict ? PyDict_Keys(object) : nullptr);
   guard.check = [size, keys](PyObject* now, const FrameScope&) {
     if (keys) {
@@ -157,13 +158,14 @@ Guard presenceGuard(const SourcePtr& source, const Ref& key, bool present) {
 Guard tensorGuard(PyObject* object, const SourcePtr& source) {
   const Tensor tensor = tensorOf(object);
   const std::string className = Py_TYPE(object)->tp_name;
-  Guard guard = made(
-      "TENSOR_MATCH",
-      fmt::format("TENSOR_MATCH: check_tensor({}, {}, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), "
-                  "{}, device=None, requires_grad={}, size={}, stride={})",
-                  source->name(), className.substr(className.rfind('.') + 1), dtypeInfo(tensor.dtype()).torchName,
-                  tensor.requiresGrad ? "True" : "False", listText(tensor.sizes()), listText(tensor.strides())),
-      source);
+  Guard guard =
+      made("TENSOR_MATCH",
+           fmt::format(
+               "TENSOR_MATCH: check_tensor({}, {}, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), "
+               "{}, device=None, requires_grad={}, size={}, stride={})",
+               source->name(), className.substr(className.rfind('.') + 1), dtypeInfo(tensor.dtype()).torchName,
+               tensor.requiresGrad ? "True" : "False", listText(tensor.sizes()), listText(tensor.strides())),
+           source);
   guard.check = [type = Py_TYPE(object), dtype = tensor.dtype(), device = tensor.device(), sizes = tensor.sizes(),
                  strides = tensor.strides(), requiresGrad = tensor.requiresGrad](PyObject* now, const FrameScope&) {
     if (Py_TYPE(now) != type || !isTensor(now)) return false;

@@ -38,7 +38,8 @@ void buildConstKeyMap(T& t, const I& i) {
   const Ref values = tupleOf(t, i.arg);
   const Ref dict = Ref::steal(PyDict_New());
   for (int k = 0; k < i.arg; ++k)
-    t.tracer().checkStatus(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keys.get(), k), PyTuple_GET_ITEM(values.get(), k)));
+    t.tracer().checkStatus(
+        PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keys.get(), k), PyTuple_GET_ITEM(values.get(), k)));
   t.push(dict);
 }
 
@@ -127,8 +128,8 @@ VariableTracker itemOf(T& t, const VariableTracker& container, Ref item, Py_ssiz
 }
 
 Ref listOf(T& t, const VariableTracker& container) {
-  const bool plain = PyTuple_Check(container.get()) || PyList_Check(container.get()) ||
-                     proxyOf(container.get()) != nullptr;
+  const bool plain =
+      PyTuple_Check(container.get()) || PyList_Check(container.get()) || proxyOf(container.get()) != nullptr;
   if (!plain) t.tracer().realizeDeep(container.get());
   return t.tracer().checked(PySequence_List(container.get()));
 }
@@ -154,7 +155,8 @@ void unpackEx(T& t, const I& i) {
   const Ref list = listOf(t, container);
   const Py_ssize_t size = PyList_GET_SIZE(list.get());
   if (size < before + after) {
-    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %zd, got %zd)", before + after, size);
+    PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %zd, got %zd)", before + after,
+                 size);
     throw PythonRaised{};
   }
   const auto at = [&](Py_ssize_t k) { return itemOf(t, container, Ref::borrow(PyList_GET_ITEM(list.get(), k)), k); };

@@ -91,12 +91,8 @@ void withExceptStart(T& t, const I&) {
 }
 
 constexpr OpHandlerRow kRows[] = {
-    {Op::RAISE_VARARGS, raiseVarargs},
-    {Op::PUSH_EXC_INFO, pushExcInfo},
-    {Op::POP_EXCEPT, popExcept},
-    {Op::CHECK_EXC_MATCH, checkExcMatch},
-    {Op::RERAISE, reraise},
-    {Op::BEFORE_WITH, beforeWith},
+    {Op::RAISE_VARARGS, raiseVarargs},        {Op::PUSH_EXC_INFO, pushExcInfo}, {Op::POP_EXCEPT, popExcept},
+    {Op::CHECK_EXC_MATCH, checkExcMatch},     {Op::RERAISE, reraise},           {Op::BEFORE_WITH, beforeWith},
     {Op::WITH_EXCEPT_START, withExceptStart},
 };
 

@@ -16,20 +16,32 @@ PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None)
 PyObject* powerInto(PyObject* a, PyObject* b) { return PyNumber_InPlacePower(a, b, Py_None); }
 
 /// By the argument of BINARY_OP.
-constexpr std::array<Binary, 26> kBinary = {
-    PyNumber_Add,           PyNumber_And,
-    PyNumber_FloorDivide,   PyNumber_Lshift,
-    PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder,     PyNumber_Or,
-    power,                  PyNumber_Rshift,
-    PyNumber_Subtract,      PyNumber_TrueDivide,
-    PyNumber_Xor,           PyNumber_InPlaceAdd,
-    PyNumber_InPlaceAnd,    PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift, PyNumber_InPlaceMatrixMultiply,
-    PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,     powerInto,
-    PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor};
+constexpr std::array<Binary, 26> kBinary = {PyNumber_Add,
+                                            PyNumber_And,
+                                            PyNumber_FloorDivide,
+                                            PyNumber_Lshift,
+                                            PyNumber_MatrixMultiply,
+                                            PyNumber_Multiply,
+                                            PyNumber_Remainder,
+                                            PyNumber_Or,
+                                            power,
+                                            PyNumber_Rshift,
+                                            PyNumber_Subtract,
+                                            PyNumber_TrueDivide,
+                                            PyNumber_Xor,
+                                            PyNumber_InPlaceAdd,
+                                            PyNumber_InPlaceAnd,
+                                            PyNumber_InPlaceFloorDivide,
+                                            PyNumber_InPlaceLshift,
+                                            PyNumber_InPlaceMatrixMultiply,
+                                            PyNumber_InPlaceMultiply,
+                                            PyNumber_InPlaceRemainder,
+                                            PyNumber_InPlaceOr,
+                                            powerInto,
+                                            PyNumber_InPlaceRshift,
+                                            PyNumber_InPlaceSubtract,
+                                            PyNumber_InPlaceTrueDivide,
+                                            PyNumber_InPlaceXor};
 
 /// Containers of the program may hold what was not looked at yet.
 void realizeOperand(T& t, const VariableTracker& operand) {
@@ -78,7 +90,8 @@ void containsOp(T& t, const I& i) {
   const VariableTracker item = t.pop();
   realizeOperand(t, container);
   if (proxyOf(container.get()) != nullptr)
-    unsupported("Unsupported method call", "`in` on a tensor needs its data.", "call_method TensorVariable() __contains__");
+    unsupported("Unsupported method call", "`in` on a tensor needs its data.",
+                "call_method TensorVariable() __contains__");
   const int found = PySequence_Contains(container.get(), item.get());
   t.tracer().checkStatus(found);
   t.push(Ref::borrow((found != 0) != (i.arg == 1) ? Py_True : Py_False));

@@ -60,7 +60,8 @@ void loadDeref(T& t, const I& i) {
   PyObject* cell = cellAt(t, i.arg);
   PyObject* held = PyCell_GET(cell);
   if (held == nullptr) {
-    PyErr_Format(PyExc_NameError, "cannot access free variable '%s' where it is not associated with a value in enclosing scope",
+    PyErr_Format(PyExc_NameError,
+                 "cannot access free variable '%s' where it is not associated with a value in enclosing scope",
                  t.variableName(i.arg).c_str());
     throw PythonRaised{};
   }

@@ -83,9 +83,9 @@ class InstructionTranslator {
                            std::vector<VariableTracker> sources);
   VariableTracker loadGlobal(const std::string& name);
 
-  Ref keywordNames;                ///< of the next CALL (KW_NAMES)
+  Ref keywordNames;                      ///< of the next CALL (KW_NAMES)
   std::vector<VariableTracker> handled;  ///< exceptions being handled, innermost last
-  Ref result;                      ///< of RETURN_VALUE or YIELD_VALUE
+  Ref result;                            ///< of RETURN_VALUE or YIELD_VALUE
   SourcePtr resultSource;
   bool resultLazy = false;
   void stop(Stop how) { m_stop = how; }

@@ -14,17 +14,18 @@ bool among(const std::array<std::string_view, N>& names, std::string_view name) 
 
 /// Modules of the standard library that are traced into; the others are skipped.
 constexpr std::array<std::string_view, 24> kTracedModules = {
-    "functools", "contextlib", "collections", "dataclasses", "itertools", "operator", "abc",    "_collections_abc",
-    "types",     "enum",       "typing",      "numbers",     "math",      "fractions", "bisect", "heapq",
-    "string",    "weakref",    "copyreg",     "keyword",     "reprlib",   "_weakrefset", "statistics", "textwrap"};
+    "functools", "contextlib",       "collections", "dataclasses", "itertools",  "operator",
+    "abc",       "_collections_abc", "types",       "enum",        "typing",     "numbers",
+    "math",      "fractions",        "bisect",      "heapq",       "string",     "weakref",
+    "copyreg",   "keyword",          "reprlib",     "_weakrefset", "statistics", "textwrap"};
 
 constexpr std::array<std::string_view, 16> kCalledModules = {
-    "builtins", "_operator", "operator", "math",        "_functools", "functools", "itertools", "_collections",
-    "collections", "_abc",   "cmath",    "_bisect",     "_heapq",     "types",     "_struct",   "enum"};
+    "builtins",    "_operator", "operator", "math",    "_functools", "functools", "itertools", "_collections",
+    "collections", "_abc",      "cmath",    "_bisect", "_heapq",     "types",     "_struct",   "enum"};
 
 constexpr std::array<std::string_view, 16> kRefusedBuiltins = {
-    "print", "open", "input", "exec", "eval", "compile", "__import__", "breakpoint",
-    "globals", "locals", "id", "memoryview", "help", "exit", "quit", "__build_class__"};
+    "print",   "open",   "input", "exec",       "eval", "compile", "__import__", "breakpoint",
+    "globals", "locals", "id",    "memoryview", "help", "exit",    "quit",       "__build_class__"};
 
 std::string topLevel(const std::string& module) { return module.substr(0, module.find('.')); }
 
@@ -83,9 +84,11 @@ bool mayCall(PyObject* callable) {
   if (!PyCFunction_Check(callable)) return true;
   const Ref self = attributeOf(callable, "__self__");
   if (!self || !PyModule_Check(self.get())) {
-    const std::string owner = self ? textOf(attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(self.get())), "__module__").get())
-                                   : std::string();
-    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || owner == "re" || PyType_Check(self.get());
+    const std::string owner =
+        self ? textOf(attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(self.get())), "__module__").get())
+             : std::string();
+    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || owner == "re" ||
+           PyType_Check(self.get());
   }
   const std::string module = textOf(attributeOf(callable, "__module__").get());
   if (!among(kCalledModules, topLevel(module))) return false;

@@ -147,8 +147,10 @@ bool jumpsBackward(Op op) {
     case Op::POP_JUMP_BACKWARD_IF_TRUE:
     case Op::POP_JUMP_BACKWARD_IF_FALSE:
     case Op::POP_JUMP_BACKWARD_IF_NONE:
-    case Op::POP_JUMP_BACKWARD_IF_NOT_NONE: return true;
-    default: return false;
+    case Op::POP_JUMP_BACKWARD_IF_NOT_NONE:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -162,8 +164,10 @@ bool jumpsForward(Op op) {
     case Op::POP_JUMP_FORWARD_IF_TRUE:
     case Op::POP_JUMP_FORWARD_IF_FALSE:
     case Op::POP_JUMP_FORWARD_IF_NONE:
-    case Op::POP_JUMP_FORWARD_IF_NOT_NONE: return true;
-    default: return false;
+    case Op::POP_JUMP_FORWARD_IF_NOT_NONE:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -139,8 +139,8 @@ Ref OutputGraph::derive(const std::string& name, NodeId node, PyObject* args, Py
 }
 
 Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
-  const NodeId node = record(Opcode::CallFunction, target,
-                             {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
+  const NodeId node =
+      record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
   return derive(target, node, args, kwargs);
 }
 

@@ -61,8 +61,10 @@ void TemplateWalk::visitContents(PyObject* container) { visitParts(container); }
 void TemplateWalk::visitParts(PyObject* value) {
   PyObject *key = nullptr, *item = nullptr;
   switch (templateKind(value, m_fresh)) {
-    case TemplateKind::Itself: return;
-    case TemplateKind::Tensor: return need(proxyOf(value)->node);
+    case TemplateKind::Itself:
+      return;
+    case TemplateKind::Tensor:
+      return need(proxyOf(value)->node);
     case TemplateKind::Sequence:
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) visit(PySequence_Fast_GET_ITEM(value, k));
       return visit(ownDictOf(value));
@@ -77,7 +79,8 @@ void TemplateWalk::visitParts(PyObject* value) {
       for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) visit(PyList_GET_ITEM(list.get(), k));
       return;
     }
-    case TemplateKind::Cell: return visit(PyCell_GET(value));
+    case TemplateKind::Cell:
+      return visit(PyCell_GET(value));
     case TemplateKind::Function:
       visit(PyFunction_GET_CLOSURE(value));
       visit(PyFunction_GET_DEFAULTS(value));
@@ -85,21 +88,24 @@ void TemplateWalk::visitParts(PyObject* value) {
     case TemplateKind::Method:
       visit(PyMethod_GET_FUNCTION(value));
       return visit(PyMethod_GET_SELF(value));
-    case TemplateKind::Object: return visit(ownDictOf(value));
+    case TemplateKind::Object:
+      return visit(ownDictOf(value));
     case TemplateKind::Exception:
       visit(reinterpret_cast<PyBaseExceptionObject*>(value)->args);
       return visit(ownDictOf(value));
     case TemplateKind::Partial:
       for (const char* name : {"func", "args", "keywords"}) visit(attributeOf(value, name).get());
       return;
-    case TemplateKind::DictView: return visit(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
+    case TemplateKind::DictView:
+      return visit(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
     case TemplateKind::Reduced: {
       const Ref parts = reduced(value);
       if (parts) return visit(parts.get());
       PyErr_Clear();
       break;
     }
-    case TemplateKind::Refused: break;
+    case TemplateKind::Refused:
+      break;
   }
   unsupported("Reconstruction failure", "Dynamo cannot build this value again after a graph break.", typeNameOf(value),
               {"This graph break may be caused by a value that lives across it: a generator, for instance."});
@@ -116,16 +122,20 @@ Ref Rebuilder::build(PyObject* value) {
 Ref Rebuilder::make(PyObject* value) {
   switch (templateKind(value, m_fresh)) {
     case TemplateKind::Itself:
-    case TemplateKind::Refused: return Ref::borrow(value);
+    case TemplateKind::Refused:
+      return Ref::borrow(value);
     case TemplateKind::Tensor: {
       const auto found = m_nodes.find(proxyOf(value)->node.index);
       if (found != m_nodes.end()) return found->second;
       PyErr_SetString(PyExc_RuntimeError, "a tensor of the graph has no value");
       return {};
     }
-    case TemplateKind::Sequence: return makeSequence(value);
-    case TemplateKind::Dict: return makeDict(value);
-    case TemplateKind::Set: return makeSet(value);
+    case TemplateKind::Sequence:
+      return makeSequence(value);
+    case TemplateKind::Dict:
+      return makeDict(value);
+    case TemplateKind::Set:
+      return makeSet(value);
     case TemplateKind::Cell: {
       Ref cell = Ref::steal(PyCell_New(nullptr));
       m_memo[value] = cell;
@@ -135,21 +145,26 @@ Ref Rebuilder::make(PyObject* value) {
       PyCell_Set(cell.get(), contents.get());
       return cell;
     }
-    case TemplateKind::Function: return makeFunction(value);
+    case TemplateKind::Function:
+      return makeFunction(value);
     case TemplateKind::Method: {
       const Ref function = build(PyMethod_GET_FUNCTION(value));
       const Ref self = build(PyMethod_GET_SELF(value));
       return function && self ? Ref::steal(PyMethod_New(function.get(), self.get())) : Ref();
     }
-    case TemplateKind::Object: return makeObject(value);
-    case TemplateKind::Exception: return makeException(value);
-    case TemplateKind::Partial: return partialLike(value, [this](PyObject* part, const char*) { return build(part); });
+    case TemplateKind::Object:
+      return makeObject(value);
+    case TemplateKind::Exception:
+      return makeException(value);
+    case TemplateKind::Partial:
+      return partialLike(value, [this](PyObject* part, const char*) { return build(part); });
     case TemplateKind::DictView: {
       const Ref dict = build(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
       const char* method = PyDictKeys_Check(value) ? "keys" : PyDictValues_Check(value) ? "values" : "items";
       return dict ? Ref::steal(PyObject_CallMethod(dict.get(), method, nullptr)) : Ref();
     }
-    case TemplateKind::Reduced: return makeReduced(value);
+    case TemplateKind::Reduced:
+      return makeReduced(value);
   }
   return {};
 }

@@ -64,7 +64,22 @@ class Rebuilder {
 };
 
 /// How an object is built again.
-enum class TemplateKind { Itself, Tensor, Sequence, Dict, Set, Cell, Function, Method, Object, Exception, Partial, Reduced, DictView, Refused };
+enum class TemplateKind {
+  Itself,
+  Tensor,
+  Sequence,
+  Dict,
+  Set,
+  Cell,
+  Function,
+  Method,
+  Object,
+  Exception,
+  Partial,
+  Reduced,
+  DictView,
+  Refused
+};
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& freshFunctions);
 
 }  // namespace kerf::inline dynamo

@@ -55,13 +55,16 @@ std::vector<Effect> SideEffects::changes() {
       case StandIn::Kind::Set:
         if (!sameSet(value, standIn.original.get())) found.push_back(whole(Effect::Kind::SetContents, standIn));
         break;
-      case StandIn::Kind::Object: objectChanges(standIn, found); break;
+      case StandIn::Kind::Object:
+        objectChanges(standIn, found);
+        break;
       case StandIn::Kind::Cell:
         if (PyCell_GET(value) != standIn.contents.get())
           found.push_back({Effect::Kind::CellContents, standIn.value, {}, Ref::borrow(PyCell_GET(value))});
         break;
       case StandIn::Kind::Tuple:
-      case StandIn::Kind::Opaque: break;
+      case StandIn::Kind::Opaque:
+        break;
     }
     if (const ProxyState* proxy = proxyOf(value); proxy && proxy->attributes) {
       PyObject *key = nullptr, *item = nullptr;

@@ -45,7 +45,8 @@ VariableTracker SideEffects::wrapTensor(PyObject* real, const SourcePtr& source)
   state.source = source;
   state.real = Ref::borrow(real);
   state.pythonClass = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real)));
-  StandIn& added = add({StandIn::Kind::Opaque, makeProxy(std::move(state)), Ref::borrow(real), source, false, {}, {}, {}});
+  StandIn& added =
+      add({StandIn::Kind::Opaque, makeProxy(std::move(state)), Ref::borrow(real), source, false, {}, {}, {}});
   return {added.value, source, false};
 }
 
@@ -115,9 +116,8 @@ VariableTracker SideEffects::wrapMethod(PyObject* real, const SourcePtr& source)
 }
 
 VariableTracker SideEffects::wrapPartial(PyObject* real, const SourcePtr& source) {
-  Ref copy = partialLike(real, [&](PyObject* part, const char* name) {
-    return wrap(part, Source::attribute(source, name)).value;
-  });
+  Ref copy = partialLike(
+      real, [&](PyObject* part, const char* name) { return wrap(part, Source::attribute(source, name)).value; });
   if (!copy) throw PythonRaised{};
   add({StandIn::Kind::Opaque, copy, Ref::borrow(real), source, false, {}, {}, {}});
   return {copy, source, false};

@@ -19,18 +19,18 @@ struct StandIn {
   Ref real;
   SourcePtr source;
   bool guarded = false;
-  std::vector<Ref> items;           ///< what a sequence or set held at first
-  Ref original;                     ///< of a dict, or of an object's attributes looked at: a dict of what was there at first
-  Ref contents;                     ///< of a cell, at first
+  std::vector<Ref> items;  ///< what a sequence or set held at first
+  Ref original;            ///< of a dict, or of an object's attributes looked at: a dict of what was there at first
+  Ref contents;            ///< of a cell, at first
 };
 
 /// A change to a real object that compiled code makes at its end. Templates: see rebuild.h.
 struct Effect {
   enum class Kind { ListContents, DictContents, SetContents, SetAttr, DelAttr, CellContents, Global, TensorAttr };
   Kind kind = Kind::ListContents;
-  Ref target;       ///< the stand-in; of a global, the dict
+  Ref target;  ///< the stand-in; of a global, the dict
   std::string name;
-  Ref value;        ///< template; null: deleted
+  Ref value;  ///< template; null: deleted
 };
 
 class SideEffects {

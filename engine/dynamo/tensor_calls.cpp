@@ -13,8 +13,7 @@ namespace {
 
 /// Python's callable for a method of one tensor; its own type, so that the translator knows it.
 struct TensorMethod {
-  PyObject_HEAD
-  PyObject* self;
+  PyObject_HEAD PyObject* self;
   PyObject* name;
 };
 
@@ -159,17 +158,18 @@ void refuseDataMethods(const std::string& name) {
   static const std::array<std::string_view, 5> dynamic = {"nonzero", "unique", "masked_select", "unique_consecutive",
                                                           "argwhere"};
   if (std::ranges::find(dynamic, name) != dynamic.end())
-    unsupported("Dynamic shape operator",
-                "Operator `" + name + "`'s output shape depends on input Tensor data.", name,
-                {"Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops "
-                 "= True`"});
+    unsupported(
+        "Dynamic shape operator", "Operator `" + name + "`'s output shape depends on input Tensor data.", name,
+        {"Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops "
+         "= True`"});
 }
 
 /// x[mask], where the mask is a tensor of bool: how many items there are is in the data.
 void refuseMasks(PyObject* key) {
   if (const ProxyState* proxy = proxyOf(key))
     if (proxy->fake.dtype() == DType::Bool || proxy->fake.dtype() == DType::UInt8)
-      unsupported("Dynamic shape operator", "Operator `aten.nonzero.default`'s output shape depends on input Tensor data.",
+      unsupported("Dynamic shape operator",
+                  "Operator `aten.nonzero.default`'s output shape depends on input Tensor data.",
                   "aten.nonzero.default");
   if (!PyTuple_Check(key)) return;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k) refuseMasks(PyTuple_GET_ITEM(key, k));
@@ -179,7 +179,8 @@ void refuseMasks(PyObject* key) {
 void followMethod(PyObject* self, const std::string& name, PyObject* args, const Ref& result) {
   ProxyState* proxy = proxyOf(self);
   ProxyState* made = proxyOf(result.get());
-  if (proxy == nullptr || made == nullptr || name.size() < 2 || name.back() != '_' || name[name.size() - 2] == '_') return;
+  if (proxy == nullptr || made == nullptr || name.size() < 2 || name.back() != '_' || name[name.size() - 2] == '_')
+    return;
   proxy->fake = made->fake;
   made->pythonClass = proxy->pythonClass;
   static_cast<void>(args);
@@ -253,7 +254,8 @@ Ref tensorMethod(Tracer& tracer, PyObject* self, const std::string& name, PyObje
   if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
   if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
   refuseDataMethods(name);
-  if (name == "__getitem__") return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
+  if (name == "__getitem__")
+    return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
   Ref all = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(args) + 1));
   PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)

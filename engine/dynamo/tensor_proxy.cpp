@@ -10,8 +10,7 @@ namespace kerf::inline dynamo {
 namespace {
 
 struct TensorProxy {
-  PyObject_HEAD
-  ProxyState* state;
+  PyObject_HEAD ProxyState* state;
 };
 
 PyTypeObject* proxyType = nullptr;
@@ -80,7 +79,8 @@ PyObject* negative(PyObject* a) { return unary("neg", a); }
 PyObject* positive(PyObject* a) { return unary("pos", a); }
 PyObject* invert(PyObject* a) { return unary("invert", a); }
 PyObject* absolute(PyObject* a) {
-  return guarded([&](Tracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
+  return guarded(
+      [&](Tracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
 }
 PyObject* subscript(PyObject* a, PyObject* key) { return binary("getitem", a, key); }
 
@@ -123,9 +123,8 @@ int truth(PyObject* self) {
 }
 
 PyObject* asNumber(PyObject* self) {
-  return guarded([&](Tracer& tracer) {
-    return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr);
-  });
+  return guarded(
+      [&](Tracer& tracer) { return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr); });
 }
 
 PyObject* asText(PyObject* self) {

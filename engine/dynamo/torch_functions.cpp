@@ -17,14 +17,29 @@ const std::unordered_set<std::string> kGraphModules = {"torch.nn.functional", "t
                                                        "torch.linalg", "torch.fft"};
 
 /// Functions that answer from types and modes alone: they run at once.
-const std::unordered_set<std::string_view> kConstantFunctions = {
-    "get_default_dtype", "promote_types",  "can_cast",          "result_type",  "device",         "is_grad_enabled",
-    "get_num_threads",   "typename",       "is_autocast_enabled", "get_autocast_dtype", "_get_default_device",
-    "is_inference_mode_enabled", "iinfo",  "finfo",             "broadcast_shapes", "_has_torch_function",
-    "is_anomaly_enabled", "is_autocast_cache_enabled", "_get_tracing_state", "_len_torch_function_stack"};
+const std::unordered_set<std::string_view> kConstantFunctions = {"get_default_dtype",
+                                                                 "promote_types",
+                                                                 "can_cast",
+                                                                 "result_type",
+                                                                 "device",
+                                                                 "is_grad_enabled",
+                                                                 "get_num_threads",
+                                                                 "typename",
+                                                                 "is_autocast_enabled",
+                                                                 "get_autocast_dtype",
+                                                                 "_get_default_device",
+                                                                 "is_inference_mode_enabled",
+                                                                 "iinfo",
+                                                                 "finfo",
+                                                                 "broadcast_shapes",
+                                                                 "_has_torch_function",
+                                                                 "is_anomaly_enabled",
+                                                                 "is_autocast_cache_enabled",
+                                                                 "_get_tracing_state",
+                                                                 "_len_torch_function_stack"};
 
-const std::unordered_set<std::string_view> kDynamicShapes = {"nonzero", "unique", "masked_select", "unique_consecutive",
-                                                             "argwhere", "_unique2"};
+const std::unordered_set<std::string_view> kDynamicShapes = {
+    "nonzero", "unique", "masked_select", "unique_consecutive", "argwhere", "_unique2"};
 
 std::string lastPart(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -85,9 +100,11 @@ Ref traceTorchFunction(Tracer& tracer, const std::string& name, PyObject* callab
                  "`torch._dynamo.config.capture_dynamic_output_shape_ops = True`"});
   static const std::array<std::string_view, 4> decided = {"equal", "allclose", "is_nonzero", "is_same_size"};
   if (std::ranges::find(decided, last) != decided.end())
-    unsupported("Data dependent operator", "Operator `" + last + "` has a non-Tensor output whose value is dependent on "
-                "the data of Tensor inputs.", name,
-                {"Use tensor operations instead."});
+    unsupported("Data dependent operator",
+                "Operator `" + last +
+                    "` has a non-Tensor output whose value is dependent on "
+                    "the data of Tensor inputs.",
+                name, {"Use tensor operations instead."});
   return tracer.graph.callFunction(name, callable, args, kwargs);
 }
 

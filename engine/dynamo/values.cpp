@@ -115,16 +115,16 @@ Ref operatorFunction(const char* name) {
 }
 
 Ref namedResult(const std::string& op, Ref tuple) {
-  static const std::array<std::string_view, 10> ops = {"max",  "min",    "median", "mode", "kthvalue",
-                                                       "sort", "topk",   "cummax", "cummin", "nanmedian"};
+  static const std::array<std::string_view, 10> ops = {"max",  "min",  "median", "mode",   "kthvalue",
+                                                       "sort", "topk", "cummax", "cummin", "nanmedian"};
   const std::string last = op.substr(op.rfind('.') + 1);
   if (PyTuple_GET_SIZE(tuple.get()) != 2 || std::ranges::find(ops, last) == ops.end()) return tuple;
   static std::unordered_map<std::string, Ref> types;
   Ref& type = types[last];
   if (!type) {
     const Ref module = Ref::steal(PyImport_ImportModule("collections"));
-    type = Ref::steal(module ? PyObject_CallMethod(module.get(), "namedtuple", "s[ss]", last.c_str(), "values", "indices")
-                             : nullptr);
+    type = Ref::steal(
+        module ? PyObject_CallMethod(module.get(), "namedtuple", "s[ss]", last.c_str(), "values", "indices") : nullptr);
     if (!type) throw PythonRaised{};
   }
   return Ref::steal(PyObject_CallObject(type.get(), tuple.get()));

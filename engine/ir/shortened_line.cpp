@@ -32,7 +32,8 @@ std::optional<std::string_view> toldPart(std::string_view line) {
   if (!line.ends_with(ellipsis)) return std::nullopt;
   while (line.ends_with('.')) line.remove_suffix(1);
   const std::string_view told = withoutBlanks(line);
-  const bool isCut = told.size() == line.size() && !told.empty() && std::string_view(",([{").find(told.back()) == told.npos;
+  const bool isCut =
+      told.size() == line.size() && !told.empty() && std::string_view(",([{").find(told.back()) == told.npos;
   if (!isCut) return told;
   const std::size_t end = told.find_last_of(",([{");
   return end == std::string_view::npos ? told : told.substr(0, end + 1);

@@ -92,7 +92,8 @@ Result<void> runBootstrap() {
   for (const EmbeddedFile& file : bootstrapFiles()) {
     const Ref names = Ref::steal(PyDict_New());
     PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-    const Ref code = Ref::steal(Py_CompileString(std::string(file.text).c_str(), ("<kerf " + std::string(file.path) + ">").c_str(), Py_file_input));
+    const Ref code = Ref::steal(Py_CompileString(std::string(file.text).c_str(),
+                                                 ("<kerf " + std::string(file.path) + ">").c_str(), Py_file_input));
     if (!code) return fail(takePythonError());
     KERF_CHECK(checked(PyEval_EvalCode(code.get(), names.get(), names.get())));
   }

@@ -14,14 +14,14 @@ namespace kerf::inline python {
 
 /// An extension module of Kerf's own.
 struct BuiltinModule {
-  std::string name;          ///< "torch._C"
+  std::string name;           ///< "torch._C"
   void* (*make)() = nullptr;  ///< a new module as PyObject*; null with an exception set
 };
 
 /// What programs find besides the standard library.
 struct ProgramEnvironment {
   std::vector<BuiltinModule> modules;
-  std::string package;                   ///< "torch": the package that `files` make
+  std::string package;  ///< "torch": the package that `files` make
   std::span<const EmbeddedFile> files;
   /// Run in the child before the filter is set: imports and whatever needs files. May be null.
   std::function<Result<void>()> prepare;
@@ -35,8 +35,9 @@ struct ProgramLimits {
 
 struct ProgramRequest {
   std::string text;
-  std::string name;     ///< shown in tracebacks: "bug.py"
-  std::string driver;   ///< Python run after the program, in its namespace; what it binds to `answer` travels. May be empty
+  std::string name;  ///< shown in tracebacks: "bug.py"
+  std::string
+      driver;  ///< Python run after the program, in its namespace; what it binds to `answer` travels. May be empty
   ProgramLimits limits;
 };
 

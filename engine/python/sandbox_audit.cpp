@@ -46,7 +46,8 @@ constexpr Refused refused[] = {
 };
 
 const Refused* refusalOf(std::string_view event) {
-  const auto* found = std::ranges::find_if(refused, [&](const Refused& entry) { return event.starts_with(entry.event); });
+  const auto* found =
+      std::ranges::find_if(refused, [&](const Refused& entry) { return event.starts_with(entry.event); });
   return found == std::end(refused) ? nullptr : found;
 }
 

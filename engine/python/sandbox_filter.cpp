@@ -31,14 +31,38 @@ void closeOthers(int pipe) {
 
 /// Memory, clocks, waiting of threads, random bytes, and the end of the process.
 constexpr std::array allowed = {
-    SCMP_SYS(mmap),           SCMP_SYS(munmap),        SCMP_SYS(mremap),       SCMP_SYS(mprotect),
-    SCMP_SYS(madvise),        SCMP_SYS(brk),           SCMP_SYS(futex),        SCMP_SYS(clock_gettime),
-    SCMP_SYS(clock_getres),   SCMP_SYS(gettimeofday),  SCMP_SYS(time),         SCMP_SYS(nanosleep),
-    SCMP_SYS(clock_nanosleep), SCMP_SYS(getpid),       SCMP_SYS(gettid),       SCMP_SYS(getrandom),
-    SCMP_SYS(rt_sigreturn),   SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction), SCMP_SYS(sigaltstack),
-    SCMP_SYS(sched_yield),    SCMP_SYS(getrusage),     SCMP_SYS(exit),         SCMP_SYS(exit_group),
-    SCMP_SYS(restart_syscall), SCMP_SYS(getuid),       SCMP_SYS(geteuid),      SCMP_SYS(getgid),
-    SCMP_SYS(getegid),        SCMP_SYS(getppid),       SCMP_SYS(membarrier),   SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(mmap),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(mprotect),
+    SCMP_SYS(madvise),
+    SCMP_SYS(brk),
+    SCMP_SYS(futex),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_getres),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(time),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(getuid),
+    SCMP_SYS(geteuid),
+    SCMP_SYS(getgid),
+    SCMP_SYS(getegid),
+    SCMP_SYS(getppid),
+    SCMP_SYS(membarrier),
+    SCMP_SYS(sched_getaffinity),
 };
 
 class Filter {
@@ -73,7 +97,8 @@ Result<void> loadFilter(int pipe) {
   whole = whole && filter.allow(SCMP_SYS(tgkill), 0, std::uint64_t(::getpid()));  // abort()
   if (!whole) return fail(ErrorCode::Environment, "the filter of system calls cannot be built");
   if (const int problem = filter.load(); problem != 0)
-    return fail(ErrorCode::Environment, "this kernel takes no filter of system calls ({}); a program is not run without one",
+    return fail(ErrorCode::Environment,
+                "this kernel takes no filter of system calls ({}); a program is not run without one",
                 std::strerror(-problem));
   return {};
 }
@@ -81,8 +106,9 @@ Result<void> loadFilter(int pipe) {
 #else
 
 Result<void> loadFilter(int) {
-  return fail(ErrorCode::Environment, "this kerf was built without libseccomp, which keeps programs from the machine; a "
-                                      "program is not run without it");
+  return fail(ErrorCode::Environment,
+              "this kerf was built without libseccomp, which keeps programs from the machine; a "
+              "program is not run without it");
 }
 
 #endif

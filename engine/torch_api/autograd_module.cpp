@@ -32,10 +32,12 @@ PyObject* runBackwardFromPython(PyObject*, PyObject* args, PyObject* kwargs) {
   int retain = 0, create = 0, allow = 1, accumulate = 1;
   static const char* names[] = {"tensors", "grad_tensors",      "retain_graph",    "create_graph",
                                 "inputs",  "allow_unreachable", "accumulate_grad", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOpp|Opp", const_cast<char**>(names), &tensors, &grads, &retain, &create,
-                                   &inputs, &allow, &accumulate))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOpp|Opp", const_cast<char**>(names), &tensors, &grads, &retain,
+                                   &create, &inputs, &allow, &accumulate))
     return nullptr;
-  BackwardCall call{.retainGraph = retain != 0, .createGraph = create != 0, .allowUnreachable = allow != 0,
+  BackwardCall call{.retainGraph = retain != 0,
+                    .createGraph = create != 0,
+                    .allowUnreachable = allow != 0,
                     .accumulates = accumulate != 0};
   if (!variablesOf(tensors, call.tensors)) return nullptr;
   if (inputs != nullptr && inputs != Py_None && !variablesOf(inputs, call.inputs)) return nullptr;
@@ -56,8 +58,8 @@ Result<ValueList> callPythonBackward(const Ref& function, std::size_t inputs, co
   KERF_TRY(const Value values, valueOf(result.get()));
   ValueList flows = values.isList() ? values.list() : ValueList{values};
   if (flows.size() < inputs)
-    return fail(ErrorCode::RuntimeFailed, "function returned an incorrect number of gradients (expected {}, got {})", inputs,
-                flows.size());
+    return fail(ErrorCode::RuntimeFailed, "function returned an incorrect number of gradients (expected {}, got {})",
+                inputs, flows.size());
   return flows;
 }
 
@@ -103,11 +105,11 @@ PyObject* attachPythonNode(PyObject*, PyObject* args) {
   return objectOfNode(node).release();
 }
 
-template <bool GradModes::*mode>
+template <bool GradModes::* mode>
 PyObject* modeIs(PyObject*, PyObject*) {
   return PyBool_FromLong(gradModes().*mode);
 }
-template <bool GradModes::*mode>
+template <bool GradModes::* mode>
 PyObject* setMode(PyObject*, PyObject* value) {
   const int enabled = PyObject_IsTrue(value);
   if (enabled < 0) return nullptr;

@@ -21,7 +21,10 @@ struct Later {
 class Walk {
  public:
   explicit Walk(const BackwardCall& call)
-      : m_call(call), m_ops(call.createGraph ? eagerOps() : referenceOps()), m_run(m_ops), m_results(call.inputs.size()) {}
+      : m_call(call),
+        m_ops(call.createGraph ? eagerOps() : referenceOps()),
+        m_run(m_ops),
+        m_results(call.inputs.size()) {}
 
   Result<ValueList> run() {
     for (std::size_t i = 0; i < m_call.tensors.size(); ++i) KERF_CHECK(addRoot(i));
@@ -52,8 +55,9 @@ class Walk {
         return fail(ErrorCode::RuntimeFailed, "grad can be implicitly created only for scalar outputs");
       KERF_TRY(grad, m_run.value("aten.ones_like.default"_op, {root.tensor}));
     } else if (grad.tensor().sizes() != root.tensor.sizes()) {
-      return fail(ErrorCode::RuntimeFailed, "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.",
-                  i, shapeText(grad.tensor()), i, shapeText(root.tensor));
+      return fail(ErrorCode::RuntimeFailed,
+                  "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.", i,
+                  shapeText(grad.tensor()), i, shapeText(root.tensor));
     }
     m_roots.push_back(edge.node);
     return add(edge, grad);
@@ -116,11 +120,12 @@ class Walk {
   Result<ValueList> pass(GradNode& node, const ValueList& grads, bool flows) {
     if (!flows) return ValueList(node.edges.size());
     if (node.isReleased)
-      return fail(ErrorCode::RuntimeFailed,
-                  "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-                  "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-                  "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
-                  "if you need to access saved tensors after calling backward.");
+      return fail(
+          ErrorCode::RuntimeFailed,
+          "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+          "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+          "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+          "if you need to access saved tensors after calling backward.");
     KERF_TRY(const ValueList before, runPreHooks(node, grads));
     KERF_TRY(ValueList next, withoutThrowing([&] { return node.backward(node, before, m_run); }));
     KERF_CHECK(runPostHooks(node, next, before));
@@ -173,9 +178,10 @@ class Walk {
     for (std::size_t i = 0; i < m_results.size(); ++i) {
       if (m_results[i].isTensor() || m_call.allowUnreachable) continue;
       return fail(ErrorCode::RuntimeFailed, "{}",
-                  m_wanted[i].node ? "One of the differentiated Tensors appears to not have been used in the graph. Set "
-                                     "allow_unused=True if this is the desired behavior."
-                                   : "One of the differentiated Tensors does not require grad");
+                  m_wanted[i].node
+                      ? "One of the differentiated Tensors appears to not have been used in the graph. Set "
+                        "allow_unused=True if this is the desired behavior."
+                      : "One of the differentiated Tensors does not require grad");
     }
     return std::move(m_results);
   }

@@ -11,13 +11,12 @@ namespace kerf::inline torch_api {
 using Handler = PyObject* (*)(PyObject* args, PyObject* kwargs);
 
 struct Builtin {
-  PyObject_HEAD
-  std::string name;       ///< "add"
-  std::string qualified;  ///< "torch.Tensor.add"
-  std::string target;     ///< what callTorch() calls: "method.add"
-  Handler handler;        ///< null: callTorch()
-  bool isMethod;          ///< binds its object
-  bool isOperator;        ///< gives NotImplemented for operands that it does not take
+  PyObject_HEAD std::string name;  ///< "add"
+  std::string qualified;           ///< "torch.Tensor.add"
+  std::string target;              ///< what callTorch() calls: "method.add"
+  Handler handler;                 ///< null: callTorch()
+  bool isMethod;                   ///< binds its object
+  bool isOperator;                 ///< gives NotImplemented for operands that it does not take
 };
 
 /// A new builtin; null with an exception set.

@@ -22,12 +22,14 @@ struct Factory {
   bool hasFloats;  ///< takes the default dtype where none is given
 };
 constexpr Factory factories[] = {
-    {"torch.empty", true},      {"torch.zeros", true},         {"torch.ones", true},           {"torch.rand", true},
-    {"torch.randn", true},      {"torch.eye", true},           {"torch.linspace", true},       {"torch.logspace", true},
-    {"torch.full", false},      {"torch.arange", false},       {"torch.randint", false},       {"torch.randperm", false},
-    {"torch.normal", false},    {"torch.tril_indices", false}, {"torch.triu_indices", false},  {"torch.hann_window", true},
-    {"torch.hamming_window", true}, {"torch.scalar_tensor", true}, {"torch.empty_strided", true},
-    {"torch.bartlett_window", true}, {"torch.blackman_window", true}, {"torch.kaiser_window", true},
+    {"torch.empty", true},         {"torch.zeros", true},           {"torch.ones", true},
+    {"torch.rand", true},          {"torch.randn", true},           {"torch.eye", true},
+    {"torch.linspace", true},      {"torch.logspace", true},        {"torch.full", false},
+    {"torch.arange", false},       {"torch.randint", false},        {"torch.randperm", false},
+    {"torch.normal", false},       {"torch.tril_indices", false},   {"torch.triu_indices", false},
+    {"torch.hann_window", true},   {"torch.hamming_window", true},  {"torch.scalar_tensor", true},
+    {"torch.empty_strided", true}, {"torch.bartlett_window", true}, {"torch.blackman_window", true},
+    {"torch.kaiser_window", true},
 };
 
 const Factory* factoryOf(const std::string& target) {
@@ -116,9 +118,7 @@ Result<Ref> call(const std::string& target, PyObject* args, PyObject* kwargs) {
 
 }  // namespace
 
-bool takesOperand(PyObject* object) {
-  return isTensor(object) || PyNumber_Check(object) || PyComplex_Check(object);
-}
+bool takesOperand(PyObject* object) { return isTensor(object) || PyNumber_Check(object) || PyComplex_Check(object); }
 
 DType& defaultDtype() {
   static DType dtype = DType::Float32;

@@ -65,9 +65,11 @@ struct Namespace {
   std::string_view start;  ///< what names in it begin with in ATen
 };
 constexpr Namespace namespaces[] = {
-    {"torch._C._nn.", ""},      {"torch._C._linalg.", ""}, {"torch._C._fft.", ""},  {"torch._C._special.", ""},
-    {"torch.linalg.", "linalg_"}, {"torch.fft.", "fft_"},  {"torch.special.", "special_"}, {"torch.Tensor.", ""},
-    {"torch.nn.functional.", ""}, {"torch.", ""},
+    {"torch._C._nn.", ""},          {"torch._C._linalg.", ""},
+    {"torch._C._fft.", ""},         {"torch._C._special.", ""},
+    {"torch.linalg.", "linalg_"},   {"torch.fft.", "fft_"},
+    {"torch.special.", "special_"}, {"torch.Tensor.", ""},
+    {"torch.nn.functional.", ""},   {"torch.", ""},
 };
 
 }  // namespace

@@ -109,7 +109,8 @@ Result<void> addTensor(PyObject* object, std::size_t depth, Numbers& numbers) {
 
 Result<Tensor> written(const Numbers& numbers) {
   constexpr DType wide[] = {DType::Bool, DType::Int64, DType::Float64, DType::Complex128};
-  KERF_TRY(Tensor tensor, Tensor::zeros(numbers.isEmpty ? DType::Float64 : wide[std::size_t(numbers.kind)], numbers.sizes));
+  KERF_TRY(Tensor tensor,
+           Tensor::zeros(numbers.isEmpty ? DType::Float64 : wide[std::size_t(numbers.kind)], numbers.sizes));
   for (std::size_t i = 0; i < numbers.reals.size(); ++i) switch (numbers.kind) {
       case NumberKind::Bool:
         tensor.data<bool>()[i] = numbers.integers[i] != 0;

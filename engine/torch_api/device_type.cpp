@@ -13,8 +13,7 @@ bool addDeviceAndSize(PyObject* module);
 namespace {
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 PyTypeObject* deviceType = nullptr;
 PyTypeObject* sizeType = nullptr;
@@ -32,7 +31,8 @@ PyObject* makeDevice(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", const_cast<char**>(names), &what, &index)) return nullptr;
   if (const auto given = deviceOf(what); given && !PyUnicode_Check(what)) return newDevice(type, *given);
-  auto device = PyLong_Check(what) ? Result<Device>(Device{"cuda", int(PyLong_AsLong(what))}) : parseDevice(textOf(what));
+  auto device =
+      PyLong_Check(what) ? Result<Device>(Device{"cuda", int(PyLong_AsLong(what))}) : parseDevice(textOf(what));
   if (!device) return raise(device.error());
   if (index != nullptr && index != Py_None) device->index = int(PyLong_AsLong(index));
   return PyErr_Occurred() ? nullptr : newDevice(type, std::move(*device));
@@ -99,8 +99,7 @@ PyObject* sizeOfTuple(PyObject* tuple) {
 }
 PyObject* reprSize(PyObject* self) {
   std::string text;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
-    text += (i ? ", " : "") + printed(PyTuple_GET_ITEM(self, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) text += (i ? ", " : "") + printed(PyTuple_GET_ITEM(self, i));
   return makeText("torch.Size([" + text + "])").release();
 }
 PyObject* sliceSize(PyObject* self, PyObject* key) {
@@ -123,9 +122,7 @@ PyObject* numelOfSize(PyObject* self, PyObject*) {
     product = Ref::steal(PyNumber_Multiply(product.get(), PyTuple_GET_ITEM(self, i)));
   return product.release();
 }
-PyObject* reduceSize(PyObject* self, PyObject*) {
-  return Py_BuildValue("(O(N))", sizeType, PySequence_List(self));
-}
+PyObject* reduceSize(PyObject* self, PyObject*) { return Py_BuildValue("(O(N))", sizeType, PySequence_List(self)); }
 PyMethodDef sizeMethods[] = {{"numel", numelOfSize, METH_NOARGS, nullptr},
                              {"__reduce__", reduceSize, METH_NOARGS, nullptr},
                              {nullptr, nullptr, 0, nullptr}};
@@ -138,11 +135,15 @@ std::optional<Device>& defaultDevice() {
 }
 
 Result<Device> parseDevice(std::string_view text) {
-  constexpr std::array<std::string_view, 10> known = {"cpu", "cuda", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu"};
+  constexpr std::array<std::string_view, 10> known = {"cpu", "cuda", "meta", "mps",           "xpu",
+                                                      "xla", "hpu",  "mtia", "privateuseone", "ipu"};
   const std::size_t colon = text.find(':');
   Device device{std::string(text.substr(0, colon)), -1};
   if (std::ranges::find(known, device.type) == known.end())
-    return fail(ErrorCode::RuntimeFailed, "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: {}", device.type);
+    return fail(ErrorCode::RuntimeFailed,
+                "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "
+                "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: {}",
+                device.type);
   if (colon == std::string_view::npos) return device;
   const std::string_view digits = text.substr(colon + 1);
   if (std::from_chars(digits.data(), digits.data() + digits.size(), device.index).ec != std::errc())

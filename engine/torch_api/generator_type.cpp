@@ -7,8 +7,7 @@ namespace kerf::inline torch_api {
 namespace {
 
 struct Generator {
-  PyObject_HEAD
-  RandomState* own;  ///< null: the default generator's, which is the thread's
+  PyObject_HEAD RandomState* own;  ///< null: the default generator's, which is the thread's
   std::uint64_t seed;
   Device device;
 };
@@ -30,7 +29,8 @@ PyObject* makeGenerator(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"device", nullptr};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &given)) return nullptr;
   Device device;
-  if (const auto found = deviceOf(given)) device = *found;
+  if (const auto found = deviceOf(given))
+    device = *found;
   else if (given != nullptr && PyUnicode_Check(given)) {
     auto parsed = parseDevice(textOf(given));
     if (!parsed) return raise(parsed.error());

@@ -61,7 +61,8 @@ Value regrouped(const Value& like, const ValueList& grads, std::size_t& next) {
 Result<ValueList> flowBack(const SavedCall& saved, GradNode& node, const ValueList& grads, const OpRunner& run) {
   const Gradient gradient = gradientOf(*saved.op);
   if (gradient == nullptr)
-    return fail(ErrorCode::UnsupportedOp, "the derivative for '{}' is not implemented", saved.op->schema.qualifiedName());
+    return fail(ErrorCode::UnsupportedOp, "the derivative for '{}' is not implemented",
+                saved.op->schema.qualifiedName());
   std::size_t next = 0, nextGrad = 0;
   ValueList results, flowing;
   for (const Value& result : saved.results) results.push_back(resultHandle(result, node, next));
@@ -71,7 +72,8 @@ Result<ValueList> flowBack(const SavedCall& saved, GradNode& node, const ValueLi
   ValueList byEdge;
   for (const auto& [argument, item] : saved.places) {
     Value flow = argument < flows.size() ? flows[argument] : Value();
-    if (item >= 0) flow = flow.isList() && std::size_t(item) < flow.list().size() ? flow.list()[std::size_t(item)] : Value();
+    if (item >= 0)
+      flow = flow.isList() && std::size_t(item) < flow.list().size() ? flow.list()[std::size_t(item)] : Value();
     if (flow.isTensor()) {
       const Value& given = saved.args.values[argument];
       const Tensor& like = item >= 0 ? given.list()[std::size_t(item)].tensor() : given.tensor();
@@ -152,11 +154,13 @@ struct Numbered {
   int number;
 };
 constexpr Numbered numbered[] = {
-    {"aten.sum.dim_IntList", 1},      {"aten.mean.dim", 1},    {"aten.pow.Tensor_Tensor", 1}, {"aten.pow.Scalar", 2},
-    {"aten.squeeze.dim", 1},          {"aten.squeeze.dims", 2}, {"aten.max.default", 1},       {"aten.min.default", 1},
-    {"aten.prod.dim_int", 1},         {"aten.add.Scalar", 1},  {"aten.sub.Scalar", 1},        {"aten.mul.Scalar", 1},
-    {"aten.div.Scalar", 1},           {"aten.div.Tensor_mode", 2}, {"aten.rsub.Scalar", 1},   {"aten.clamp.default", 1},
-    {"aten.masked_fill.Tensor", 1},   {"aten.norm.ScalarOpt_dim", 1}, {"aten.median.dim", 1}, {"aten.nanmedian.dim", 1},
+    {"aten.sum.dim_IntList", 1}, {"aten.mean.dim", 1},           {"aten.pow.Tensor_Tensor", 1},
+    {"aten.pow.Scalar", 2},      {"aten.squeeze.dim", 1},        {"aten.squeeze.dims", 2},
+    {"aten.max.default", 1},     {"aten.min.default", 1},        {"aten.prod.dim_int", 1},
+    {"aten.add.Scalar", 1},      {"aten.sub.Scalar", 1},         {"aten.mul.Scalar", 1},
+    {"aten.div.Scalar", 1},      {"aten.div.Tensor_mode", 2},    {"aten.rsub.Scalar", 1},
+    {"aten.clamp.default", 1},   {"aten.masked_fill.Tensor", 1}, {"aten.norm.ScalarOpt_dim", 1},
+    {"aten.median.dim", 1},      {"aten.nanmedian.dim", 1},
 };
 
 }  // namespace

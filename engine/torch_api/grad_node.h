@@ -12,19 +12,19 @@ struct GradNode : std::enable_shared_from_this<GradNode> {
   /// Gradients by edge from those by result; `run` tapes them where a graph of the gradient is wanted.
   using Backward = std::function<Result<ValueList>(GradNode& node, const ValueList& grads, const OpRunner& run)>;
 
-  std::string name;                  ///< "AddBackward0", as PyTorch names it
-  std::vector<Edge> edges;           ///< by input
-  std::size_t results = 1;           ///< how many gradients it takes
-  std::vector<Tensor> resultMetas;   ///< sizes and dtypes of results, without storage
-  Backward backward;                 ///< empty after its graph was freed
+  std::string name;                 ///< "AddBackward0", as PyTorch names it
+  std::vector<Edge> edges;          ///< by input
+  std::size_t results = 1;          ///< how many gradients it takes
+  std::vector<Tensor> resultMetas;  ///< sizes and dtypes of results, without storage
+  Backward backward;                ///< empty after its graph was freed
   bool isReleased = false;
-  std::uint64_t sequence = 0;        ///< later calls run first
-  VariablePtr leaf;                  ///< an accumulator's
-  std::vector<std::vector<Ref>> tensorHooks;  ///< by result: called with its gradient
+  std::uint64_t sequence = 0;                     ///< later calls run first
+  VariablePtr leaf;                               ///< an accumulator's
+  std::vector<std::vector<Ref>> tensorHooks;      ///< by result: called with its gradient
   std::vector<std::weak_ptr<Variable>> retained;  ///< by result: whose .grad keeps it
   std::vector<Ref> preHooks, hooks;
-  Ref context;                       ///< the ctx of an autograd.Function
-  PyObject* object = nullptr;        ///< borrowed: its Python object
+  Ref context;                 ///< the ctx of an autograd.Function
+  PyObject* object = nullptr;  ///< borrowed: its Python object
 
   ~GradNode();
 };

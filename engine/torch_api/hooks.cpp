@@ -45,8 +45,7 @@ Result<void> replaceBy(const Ref& result, ValueList& grads) {
 }
 
 struct Handle {
-  PyObject_HEAD
-  std::shared_ptr<void> keeper;
+  PyObject_HEAD std::shared_ptr<void> keeper;
   std::vector<Ref>* hooks;
   PyObject* hook;
 };
@@ -78,7 +77,8 @@ PyTypeObject* handleType() {
                                   {"__enter__", enterHandle, METH_NOARGS, nullptr},
                                   {"__exit__", leaveHandle, METH_VARARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(freeHandle)}, {Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(freeHandle)}, {Py_tp_methods, methods}, {0, nullptr}};
   static PyType_Spec spec{"torch.utils.hooks.RemovableHandle", sizeof(Handle), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
@@ -112,7 +112,8 @@ Result<void> runPostHooks(GradNode& node, ValueList& next, const ValueList& grad
     if (!hook) continue;
     const Ref inputs = tupleOf(next), outputs = inputs ? tupleOf(grads) : Ref();
     if (!outputs) return fail(pendingError());
-    KERF_CHECK(replaceBy(Ref::steal(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr)), next));
+    KERF_CHECK(
+        replaceBy(Ref::steal(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr)), next));
   }
   return {};
 }

@@ -8,8 +8,8 @@
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/compile_hook.h"
 #include "engine/torch_api/generator_type.h"
-#include "engine/torch_api/namespaces.h"
 #include "engine/torch_api/names_of_ops.h"
+#include "engine/torch_api/namespaces.h"
 #include "engine/torch_api/small_types.h"
 #include "engine/torch_api/tensor_handlers.h"
 #include "engine/torch_api/tensor_object.h"
@@ -29,19 +29,43 @@ struct Operator {
   const char* target;  ///< what it calls
 };
 constexpr Operator operators[] = {
-    {"__add__", "operator.add"},         {"__sub__", "operator.sub"},           {"__mul__", "operator.mul"},
-    {"__truediv__", "operator.truediv"}, {"__floordiv__", "operator.floordiv"}, {"__mod__", "operator.mod"},
-    {"__pow__", "operator.pow"},         {"__matmul__", "operator.matmul"},     {"__and__", "torch.bitwise_and"},
-    {"__or__", "torch.bitwise_or"},      {"__xor__", "torch.bitwise_xor"},      {"__lshift__", "torch.bitwise_left_shift"},
-    {"__rshift__", "torch.bitwise_right_shift"},                                {"__eq__", "torch.eq"},
-    {"__ne__", "torch.ne"},              {"__lt__", "torch.lt"},                {"__le__", "torch.le"},
-    {"__gt__", "torch.gt"},              {"__ge__", "torch.ge"},                {"__iadd__", "method.add_"},
-    {"__isub__", "method.sub_"},         {"__imul__", "method.mul_"},           {"__itruediv__", "method.div_"},
-    {"__ifloordiv__", "method.floor_divide_"}, {"__imod__", "method.remainder_"}, {"__ipow__", "method.pow_"},
-    {"__iand__", "method.bitwise_and_"}, {"__ior__", "method.bitwise_or_"},     {"__ixor__", "method.bitwise_xor_"},
-    {"__neg__", "torch.neg"},            {"__invert__", "torch.bitwise_not"},   {"__abs__", "torch.abs"},
-    {"__pos__", "torch.positive"},       {"__div__", "operator.truediv"},       {"__idiv__", "method.div_"},
-    {"__ilshift__", "method.bitwise_left_shift_"}, {"__irshift__", "method.bitwise_right_shift_"},
+    {"__add__", "operator.add"},
+    {"__sub__", "operator.sub"},
+    {"__mul__", "operator.mul"},
+    {"__truediv__", "operator.truediv"},
+    {"__floordiv__", "operator.floordiv"},
+    {"__mod__", "operator.mod"},
+    {"__pow__", "operator.pow"},
+    {"__matmul__", "operator.matmul"},
+    {"__and__", "torch.bitwise_and"},
+    {"__or__", "torch.bitwise_or"},
+    {"__xor__", "torch.bitwise_xor"},
+    {"__lshift__", "torch.bitwise_left_shift"},
+    {"__rshift__", "torch.bitwise_right_shift"},
+    {"__eq__", "torch.eq"},
+    {"__ne__", "torch.ne"},
+    {"__lt__", "torch.lt"},
+    {"__le__", "torch.le"},
+    {"__gt__", "torch.gt"},
+    {"__ge__", "torch.ge"},
+    {"__iadd__", "method.add_"},
+    {"__isub__", "method.sub_"},
+    {"__imul__", "method.mul_"},
+    {"__itruediv__", "method.div_"},
+    {"__ifloordiv__", "method.floor_divide_"},
+    {"__imod__", "method.remainder_"},
+    {"__ipow__", "method.pow_"},
+    {"__iand__", "method.bitwise_and_"},
+    {"__ior__", "method.bitwise_or_"},
+    {"__ixor__", "method.bitwise_xor_"},
+    {"__neg__", "torch.neg"},
+    {"__invert__", "torch.bitwise_not"},
+    {"__abs__", "torch.abs"},
+    {"__pos__", "torch.positive"},
+    {"__div__", "operator.truediv"},
+    {"__idiv__", "method.div_"},
+    {"__ilshift__", "method.bitwise_left_shift_"},
+    {"__irshift__", "method.bitwise_right_shift_"},
 };
 
 /// Operators whose tensor is on the right: the same with the operands the other way round.
@@ -60,7 +84,8 @@ PyObject* reflectedMul(PyObject* args, PyObject*) { return callByValues(mul, arg
 PyObject* reflectedSub(PyObject* args, PyObject*) { return callByValues("torch.rsub", args, nullptr); }
 /// number / tensor, as PyTorch computes it.
 PyObject* reflectedDivide(PyObject* args, PyObject*) {
-  const Ref inverse = Ref::steal(callByValues("torch.reciprocal", Ref::steal(PyTuple_Pack(1, PyTuple_GET_ITEM(args, 0))).get(), nullptr));
+  const Ref inverse = Ref::steal(
+      callByValues("torch.reciprocal", Ref::steal(PyTuple_Pack(1, PyTuple_GET_ITEM(args, 0))).get(), nullptr));
   if (!inverse) return nullptr;
   return callByValues(mul, Ref::steal(PyTuple_Pack(2, inverse.get(), PyTuple_GET_ITEM(args, 1))).get(), nullptr);
 }
@@ -78,9 +103,7 @@ constexpr NamedHandler reflections[] = {
     {"__rxor__", reflected<bitXor>},
 };
 
-bool hasAttribute(const char* name) {
-  return PyDict_GetItemString(tensorBaseType()->tp_dict, name) != nullptr;
-}
+bool hasAttribute(const char* name) { return PyDict_GetItemString(tensorBaseType()->tp_dict, name) != nullptr; }
 
 bool addMethods() {
   for (const auto handlers : {valueMethods(), conversionMethods(), autogradMethods(), indexingMethods()})
@@ -92,8 +115,9 @@ bool addMethods() {
     if (!setMethod(entry.name, entry.name, entry.handler, true)) return false;
   for (const std::string& name : methodNames())
     if (!hasAttribute(name.c_str()) && !setMethod(name, "method." + name, nullptr)) return false;
-  constexpr std::array<const char*, 10> pythonRows = {"contiguous", "flatten", "expand_as", "view_as", "reshape_as",
-                                                      "share_memory_", "split_with_sizes", "unflatten", "conj", "clamp_"};
+  constexpr std::array<const char*, 10> pythonRows = {"contiguous", "flatten",       "expand_as",        "view_as",
+                                                      "reshape_as", "share_memory_", "split_with_sizes", "unflatten",
+                                                      "conj",       "clamp_"};
   for (const char* name : pythonRows)
     if (!hasAttribute(name) && !setMethod(name, std::string("method.") + name, nullptr)) return false;
   return true;
@@ -114,15 +138,14 @@ PyObject* changeDefaultDtype(PyObject*, PyObject* object) {
   defaultDtype() = *dtype;
   Py_RETURN_NONE;
 }
-PyObject* getDefaultDevice(PyObject*, PyObject*) {
-  return objectOf(defaultDevice().value_or(Device())).release();
-}
+PyObject* getDefaultDevice(PyObject*, PyObject*) { return objectOf(defaultDevice().value_or(Device())).release(); }
 PyObject* changeDefaultDevice(PyObject*, PyObject* object) {
   if (object == Py_None) {
     defaultDevice().reset();
     Py_RETURN_NONE;
   }
-  auto device = PyUnicode_Check(object) ? parseDevice(textOf(object)) : Result<Device>(deviceOf(object).value_or(Device()));
+  auto device =
+      PyUnicode_Check(object) ? parseDevice(textOf(object)) : Result<Device>(deviceOf(object).value_or(Device()));
   if (!device) return raise(device.error());
   defaultDevice() = std::move(*device);
   Py_RETURN_NONE;
@@ -147,12 +170,15 @@ bool addSubModules(PyObject* module) {
 }  // namespace
 
 PyObject* makeTorchModule() {
-  static PyModuleDef definition{PyModuleDef_HEAD_INIT, "torch._C", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
+  static PyModuleDef definition{
+      PyModuleDef_HEAD_INIT, "torch._C", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
   Ref module = Ref::steal(PyModule_Create(&definition));
   if (!module || tensorBaseType() == nullptr) return nullptr;
-  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0) return nullptr;
+  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0)
+    return nullptr;
   const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addTorchFunction(module.get()) &&
-                     addAutograd(module.get()) && addMethods() && addNamespaces(module.get()) && addSubModules(module.get());
+                     addAutograd(module.get()) && addMethods() && addNamespaces(module.get()) &&
+                     addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -12,9 +12,8 @@ namespace kerf::inline torch_api {
 namespace {
 
 struct NamespaceObject {
-  PyObject_HEAD
-  std::string prefix;  ///< of what its functions are called: "torch.", "torch._C._nn."
-  PyObject* made;      ///< dict of the builtins asked for so far
+  PyObject_HEAD std::string prefix;  ///< of what its functions are called: "torch.", "torch._C._nn."
+  PyObject* made;                    ///< dict of the builtins asked for so far
 };
 
 PyTypeObject* namespaceType = nullptr;

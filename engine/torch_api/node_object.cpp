@@ -9,8 +9,7 @@ namespace kerf::inline torch_api {
 namespace {
 
 struct NodeObject {
-  PyObject_HEAD
-  std::shared_ptr<GradNode> node;
+  PyObject_HEAD std::shared_ptr<GradNode> node;
   PyObject* dict;
 };
 
@@ -51,7 +50,7 @@ PyObject* metadata(PyObject* self, void*) {
   return Py_XNewRef(object.dict);
 }
 PyObject* sequence(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(nodeIn(self)->sequence); }
-template <std::vector<Ref> GradNode::*hooks>
+template <std::vector<Ref> GradNode::* hooks>
 PyObject* registerHook(PyObject* self, PyObject* hook) {
   auto& all = (*nodeIn(self)).*hooks;
   all.push_back(Ref::borrow(hook));

@@ -10,8 +10,7 @@ namespace {
 /// An object that is one value of an enumeration.
 template <class T>
 struct Constant {
-  PyObject_HEAD
-  T value;
+  PyObject_HEAD T value;
 };
 
 template <class T>
@@ -85,7 +84,8 @@ PyObject* isFloatingPoint(PyObject* self, void*) { return PyBool_FromLong(isFloa
 PyObject* isComplexType(PyObject* self, void*) { return PyBool_FromLong(isComplex(dtypeIn(self))); }
 PyObject* isSigned(PyObject* self, void*) {
   const DType d = dtypeIn(self);
-  const bool isUnsigned = d == DType::UInt8 || d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64 || d == DType::Bool;
+  const bool isUnsigned =
+      d == DType::UInt8 || d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64 || d == DType::Bool;
   return PyBool_FromLong(!isUnsigned);
 }
 PyObject* itemBytes(PyObject* self, void*) { return PyLong_FromLong(long(itemSize(dtypeIn(self)))); }
@@ -116,7 +116,8 @@ PyMethodDef dtypeMethods[] = {{"__reduce__", reduceConstant<DType>, METH_NOARGS,
                               {"to_complex", toComplex, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef noAttributes[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef layoutMethods[] = {{"__reduce__", reduceConstant<Layout>, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef layoutMethods[] = {{"__reduce__", reduceConstant<Layout>, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
 PyMethodDef formatMethods[] = {{"__reduce__", reduceConstant<MemoryFormat>, METH_NOARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
@@ -125,9 +126,9 @@ struct DTypeAlias {
   DType dtype;
 };
 constexpr DTypeAlias aliases[] = {
-    {"half", DType::Float16}, {"float", DType::Float32},  {"double", DType::Float64}, {"short", DType::Int16},
-    {"int", DType::Int32},    {"long", DType::Int64},     {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128},
-    {"chalf", DType::Complex32},
+    {"half", DType::Float16},     {"float", DType::Float32},      {"double", DType::Float64},
+    {"short", DType::Int16},      {"int", DType::Int32},          {"long", DType::Int64},
+    {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}, {"chalf", DType::Complex32},
 };
 
 bool addDtypes(PyObject* module) {

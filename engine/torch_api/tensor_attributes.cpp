@@ -1,8 +1,8 @@
 // Attributes of torch.Tensor.
 #include <array>
 
-#include "engine/torch_api/conversions.h"
 #include "engine/torch_api/callables.h"
+#include "engine/torch_api/conversions.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/grad_node.h"
 #include "engine/torch_api/small_types.h"
@@ -38,9 +38,10 @@ int setRequiresGrad(PyObject* self, PyObject* value, void*) {
   const int wanted = value ? PyObject_IsTrue(value) : 0;
   if (wanted < 0) return -1;
   if (variable.gradFn && !wanted) {
-    PyErr_SetString(PyExc_RuntimeError, "you can only change requires_grad flags of leaf variables. If you want to use a "
-                                        "computed variable in a subgraph that doesn't require differentiation use "
-                                        "var_no_grad = var.detach().");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "you can only change requires_grad flags of leaf variables. If you want to use a "
+                    "computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach().");
     return -1;
   }
   if (wanted && !isFloating(variable.tensor.dtype()) && !isComplex(variable.tensor.dtype())) {
@@ -124,7 +125,8 @@ PyObject* transposed(PyObject* self, void* how) {
   }
   const bool conjugates = (name == "mH" || name == "H") && isComplex(tensor.dtype());
   const CallScope scope;
-  auto result = callTorch("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
+  auto result =
+      callTorch("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
   if (result && conjugates) result = callTorch("torch.conj", {*result}, {}, OpMode::Real);
   return result ? objectOf(*result).release() : raise(result.error());
 }

@@ -38,7 +38,8 @@ PyObject* retainGrad(PyObject* args, PyObject*) {
   if (self == nullptr) return nullptr;
   const VariablePtr& variable = variableIn(self);
   const Edge edge = edgeOf(*variable);
-  if (!edge.node) return PyErr_SetString(PyExc_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"), nullptr;
+  if (!edge.node)
+    return PyErr_SetString(PyExc_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"), nullptr;
   if (edge.node->leaf || variable->retainsGrad) Py_RETURN_NONE;
   edge.node->retained.resize(std::max(edge.node->results, edge.number + 1));
   edge.node->retained[edge.number] = variable;
@@ -85,8 +86,10 @@ PyObject* makeSubclass(PyObject*, PyObject* args, PyObject* kwargs) {
   PyObject *type = nullptr, *data = nullptr;
   int wants = 0;
   static const char* names[] = {"cls", "data", "require_grad", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &type, &data, &wants)) return nullptr;
-  if (!PyType_Check(type) || !isTensor(data)) return PyErr_SetString(PyExc_TypeError, "_make_subclass takes a type and a Tensor"), nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &type, &data, &wants))
+    return nullptr;
+  if (!PyType_Check(type) || !isTensor(data))
+    return PyErr_SetString(PyExc_TypeError, "_make_subclass takes a type and a Tensor"), nullptr;
   const VariablePtr variable = makeView(variableIn(data)->tensor, variableIn(data), false);
   variable->requiresGrad = wants != 0;
   return newTensorObject(reinterpret_cast<PyTypeObject*>(type), variable).release();
@@ -103,12 +106,9 @@ PyObject* asSubclass(PyObject* self, PyObject* type) {
 }
 
 constexpr NamedHandler handlers[] = {
-    {"requires_grad_", requiresGrad},
-    {"detach", detach},
-    {"detach_", detachInPlace},
-    {"retain_grad", retainGrad},
-    {"register_hook", registerHook},
-    {"register_post_accumulate_grad_hook", registerAccumulateHook},
+    {"requires_grad_", requiresGrad}, {"detach", detach},
+    {"detach_", detachInPlace},       {"retain_grad", retainGrad},
+    {"register_hook", registerHook},  {"register_post_accumulate_grad_hook", registerAccumulateHook},
 };
 
 }  // namespace

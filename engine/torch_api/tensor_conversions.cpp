@@ -19,10 +19,12 @@ struct Wanted {
 PyObject* converted(PyObject* self, const Wanted& wanted) {
   const Tensor tensor = tensorOf(self);
   Device device = wanted.device;
-  if (device.type == "cuda" && device.index < 0) device.index = tensor.device().type == "cuda" ? tensor.device().index : 0;
+  if (device.type == "cuda" && device.index < 0)
+    device.index = tensor.device().type == "cuda" ? tensor.device().index : 0;
   const bool sameFormat = !wanted.format || *wanted.format == MemoryFormat::Preserve ||
                           (*wanted.format == MemoryFormat::Contiguous && tensor.isContiguous());
-  if (wanted.dtype == tensor.dtype() && device == tensor.device() && !wanted.copies && sameFormat) return Py_NewRef(self);
+  if (wanted.dtype == tensor.dtype() && device == tensor.device() && !wanted.copies && sameFormat)
+    return Py_NewRef(self);
   const CallScope scope;
   KeywordValues keywords{{"dtype", Value(wanted.dtype)}};
   if (!(device == tensor.device())) keywords.emplace_back("device", Value(device));
@@ -48,7 +50,8 @@ bool read(PyObject* object, Wanted& wanted) {
   }
   if (PyLong_CheckExact(object)) return wanted.device = Device{"cuda", int(PyLong_AsLong(object))}, true;
   if (PyBool_Check(object) || object == Py_None) return true;
-  PyErr_Format(PyExc_TypeError, "to() received an invalid combination of arguments: got a %s", Py_TYPE(object)->tp_name);
+  PyErr_Format(PyExc_TypeError, "to() received an invalid combination of arguments: got a %s",
+               Py_TYPE(object)->tp_name);
   return false;
 }
 
@@ -104,10 +107,18 @@ struct TypeName {
   DType dtype;
 };
 constexpr TypeName typeNames[] = {
-    {"FloatTensor", DType::Float32}, {"DoubleTensor", DType::Float64}, {"HalfTensor", DType::Float16},
-    {"BFloat16Tensor", DType::BFloat16}, {"LongTensor", DType::Int64}, {"IntTensor", DType::Int32},
-    {"ShortTensor", DType::Int16}, {"CharTensor", DType::Int8}, {"ByteTensor", DType::UInt8}, {"BoolTensor", DType::Bool},
-    {"ComplexFloatTensor", DType::Complex64}, {"ComplexDoubleTensor", DType::Complex128},
+    {"FloatTensor", DType::Float32},
+    {"DoubleTensor", DType::Float64},
+    {"HalfTensor", DType::Float16},
+    {"BFloat16Tensor", DType::BFloat16},
+    {"LongTensor", DType::Int64},
+    {"IntTensor", DType::Int32},
+    {"ShortTensor", DType::Int16},
+    {"CharTensor", DType::Int8},
+    {"ByteTensor", DType::UInt8},
+    {"BoolTensor", DType::Bool},
+    {"ComplexFloatTensor", DType::Complex64},
+    {"ComplexDoubleTensor", DType::Complex128},
 };
 PyObject* type(PyObject* args, PyObject* kwargs) {
   PyObject* self = selfOf(args);

@@ -44,14 +44,16 @@ PyObject* finished(Result<Tensor> tensor, const Options& options) {
   }
   tensor->traced = -1;
   Ref object = wrapTensor(*tensor);
-  if (object && options.requiresGrad && PyObject_SetAttrString(object.get(), "requires_grad", Py_True) < 0) return nullptr;
+  if (object && options.requiresGrad && PyObject_SetAttrString(object.get(), "requires_grad", Py_True) < 0)
+    return nullptr;
   return object.release();
 }
 
 PyObject* tensor(PyObject* args, PyObject* kwargs) {
   PyObject* data = argumentOf(args, kwargs, 0, "data");
   Options options;
-  if (data == nullptr) return PyErr_SetString(PyExc_TypeError, "tensor() missing 1 required positional arguments: \"data\""), nullptr;
+  if (data == nullptr)
+    return PyErr_SetString(PyExc_TypeError, "tensor() missing 1 required positional arguments: \"data\""), nullptr;
   if (!readOptions(kwargs, options)) return nullptr;
   if (isTensor(data) && !options.device) options.device = variableIn(data)->tensor.device();
   return finished(tensorOfData(data, options.dtype), options);
@@ -68,7 +70,8 @@ PyObject* asTensor(PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* fromNumpy(PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_NotImplementedError, "torch.from_numpy: NumPy is not there in a program that runs in the sandbox");
+  PyErr_SetString(PyExc_NotImplementedError,
+                  "torch.from_numpy: NumPy is not there in a program that runs in the sandbox");
   return nullptr;
 }
 

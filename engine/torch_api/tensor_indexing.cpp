@@ -16,7 +16,8 @@ bool isRagged(PyObject* object) {
 /// Lists of lists index as the tensor of their numbers; True and False add a dimension.
 Result<Value> indexOf(PyObject* object) {
   if (isRagged(object) || (PyList_Check(object) && PyList_GET_SIZE(object) == 0)) {
-    KERF_TRY(Tensor tensor, tensorOfData(object, PyList_GET_SIZE(object) == 0 ? std::optional(DType::Int64) : std::nullopt));
+    KERF_TRY(Tensor tensor,
+             tensorOfData(object, PyList_GET_SIZE(object) == 0 ? std::optional(DType::Int64) : std::nullopt));
     return Value(std::move(tensor));
   }
   if (PyBool_Check(object)) {
@@ -46,8 +47,9 @@ bool fits(const Tensor& self, PyObject* key) {
       continue;
     }
     if (self.dim() == 0) {
-      PyErr_SetString(PyExc_IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                                        "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+      PyErr_SetString(PyExc_IndexError,
+                      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                      "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
       return false;
     }
     if (dim >= self.dim()) {
@@ -57,7 +59,8 @@ bool fits(const Tensor& self, PyObject* key) {
     const long long index = PyLong_AsLongLong(item);
     const long long size = self.size(dim);
     if (index < -size || index >= size) {
-      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", index, int(dim), size);
+      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", index, int(dim),
+                   size);
       return false;
     }
     ++dim;

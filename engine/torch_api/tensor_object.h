@@ -7,8 +7,7 @@
 namespace kerf::inline torch_api {
 
 struct TensorObject {
-  PyObject_HEAD
-  VariablePtr variable;
+  PyObject_HEAD VariablePtr variable;
   PyObject* dict;
   PyObject* weakrefs;
 };

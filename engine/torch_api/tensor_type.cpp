@@ -39,9 +39,10 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyTypeObject* makeBaseType() {
-  static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
-                                  {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
-                                  {nullptr, 0, 0, 0, nullptr}};
+  static PyMemberDef members[] = {
+      {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                                 {Py_tp_traverse, reinterpret_cast<void*>(traverse)},

@@ -17,7 +17,8 @@ PyObject* oneOf(const Sizes& values, PyObject* dim) {
   const auto rank = std::int64_t(values.size());
   if (given < -rank || given >= rank) {
     PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
-                 static_cast<long long>(-std::max<std::int64_t>(rank, 1)), static_cast<long long>(std::max<std::int64_t>(rank, 1) - 1), given);
+                 static_cast<long long>(-std::max<std::int64_t>(rank, 1)),
+                 static_cast<long long>(std::max<std::int64_t>(rank, 1) - 1), given);
     return nullptr;
   }
   return PyLong_FromLongLong(values[std::size_t(given < 0 ? given + rank : given)]);
@@ -46,7 +47,9 @@ std::int64_t elements(const Tensor& t) { return t.numel(); }
 std::int64_t offset(const Tensor& t) { return t.offset(); }
 std::int64_t elementBytes(const Tensor& t) { return itemSize(t.dtype()); }
 std::int64_t address(const Tensor& t) {
-  return t.defined() ? std::int64_t(reinterpret_cast<std::intptr_t>(t.storage()->data())) + t.offset() * itemSize(t.dtype()) : 0;
+  return t.defined()
+             ? std::int64_t(reinterpret_cast<std::intptr_t>(t.storage()->data())) + t.offset() * itemSize(t.dtype())
+             : 0;
 }
 PyObject* length(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
@@ -77,8 +80,9 @@ PyObject* truth(PyObject* args, PyObject*) {
     const Ref value = elementObject(tensor, 0);
     return value ? PyBool_FromLong(PyObject_IsTrue(value.get())) : nullptr;
   }
-  PyErr_SetString(PyExc_RuntimeError, tensor.numel() == 0 ? "Boolean value of Tensor with no values is ambiguous"
-                                                          : "Boolean value of Tensor with more than one value is ambiguous");
+  PyErr_SetString(PyExc_RuntimeError, tensor.numel() == 0
+                                          ? "Boolean value of Tensor with no values is ambiguous"
+                                          : "Boolean value of Tensor with more than one value is ambiguous");
   return nullptr;
 }
 template <PyObject* (*convert)(PyObject*)>
@@ -122,7 +126,8 @@ PyObject* isContiguous(PyObject* args, PyObject* kwargs) {
   const std::int64_t rank = *format == MemoryFormat::ChannelsLast ? 4 : 5;
   if (tensor.dim() != rank) Py_RETURN_FALSE;
   std::int64_t expected = 1;
-  for (std::int64_t k = 0; k < rank; ++k) {  // channels first, then from the last dimension to the second, then the batch
+  for (std::int64_t k = 0; k < rank;
+       ++k) {  // channels first, then from the last dimension to the second, then the batch
     const std::int64_t d = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
     if (tensor.size(d) == 1) continue;
     if (tensor.stride(d) != expected) Py_RETURN_FALSE;

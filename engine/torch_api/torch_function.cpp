@@ -80,7 +80,7 @@ PyObject* modeAt(PyObject*, PyObject* index) {
   if (at >= state().modes.size()) return PyErr_SetString(PyExc_IndexError, "no such mode"), nullptr;
   return Py_NewRef(state().modes[at].get());
 }
-template <int State::*count, int step>
+template <int State::* count, int step>
 PyObject* change(PyObject* self, PyObject*) {
   state().*count += step;
   return Py_NewRef(step > 0 && self ? self : Py_None);
@@ -96,8 +96,7 @@ bool addGuard(PyObject* module, const char* full, const char* name, PyMethodDef*
 PyObject* askMode(PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
   Ref mode = std::move(state().modes.back());
   state().modes.pop_back();
-  PyObject* result =
-      PyObject_CallMethod(mode.get(), "__torch_function__", "OOOO", function, types, args, kwargs);
+  PyObject* result = PyObject_CallMethod(mode.get(), "__torch_function__", "OOOO", function, types, args, kwargs);
   state().modes.push_back(std::move(mode));
   return result;
 }
@@ -115,7 +114,8 @@ bool hasTorchFunction(PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs) {
-  const std::vector<PyObject*> objects = state().subclassesOff > 0 ? std::vector<PyObject*>() : overloaded(args, kwargs);
+  const std::vector<PyObject*> objects =
+      state().subclassesOff > 0 ? std::vector<PyObject*>() : overloaded(args, kwargs);
   const Ref types = Ref::steal(PyTuple_New(Py_ssize_t(objects.size())));
   for (std::size_t i = 0; i < objects.size(); ++i)
     PyTuple_SET_ITEM(types.get(), Py_ssize_t(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(objects[i]))));
@@ -128,8 +128,9 @@ PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs
   const Ref name = Ref::steal(PyUnicode_InternFromString("__torch_function__"));
   for (PyObject* object : objects) {
     const Ref method = Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), name.get()));
-    PyObject* result = method ? PyObject_CallFunctionObjArgs(method.get(), function, types.get(), args, keywords.get(), nullptr)
-                              : nullptr;
+    PyObject* result =
+        method ? PyObject_CallFunctionObjArgs(method.get(), function, types.get(), args, keywords.get(), nullptr)
+               : nullptr;
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
@@ -139,14 +140,13 @@ PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs
 }
 
 bool addTorchFunction(PyObject* module) {
-  static PyMethodDef functions[] = {
-      {"_disabled_torch_function_impl", disabledImplementation, METH_VARARGS, nullptr},
-      {"_has_torch_function", hasFunction, METH_O, nullptr},
-      {"_push_on_torch_function_stack", pushMode, METH_O, nullptr},
-      {"_pop_torch_function_stack", popMode, METH_NOARGS, nullptr},
-      {"_len_torch_function_stack", countModes, METH_NOARGS, nullptr},
-      {"_get_function_stack_at", modeAt, METH_O, nullptr},
-      {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef functions[] = {{"_disabled_torch_function_impl", disabledImplementation, METH_VARARGS, nullptr},
+                                    {"_has_torch_function", hasFunction, METH_O, nullptr},
+                                    {"_push_on_torch_function_stack", pushMode, METH_O, nullptr},
+                                    {"_pop_torch_function_stack", popMode, METH_NOARGS, nullptr},
+                                    {"_len_torch_function_stack", countModes, METH_NOARGS, nullptr},
+                                    {"_get_function_stack_at", modeAt, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
   static PyMethodDef subclasses[] = {{"__enter__", change<&State::subclassesOff, 1>, METH_NOARGS, nullptr},
                                      {"__exit__", change<&State::subclassesOff, -1>, METH_VARARGS, nullptr},
                                      {nullptr, nullptr, 0, nullptr}};

@@ -24,8 +24,8 @@ Kept& kept() {
 }
 
 Tensor asStrided(const OpRunner& run, const Tensor& gradient, const Tensor& like, Result<void>& problem) {
-  auto result = run("aten.as_strided.default"_op, {gradient, intList(like.symSizes()), intList(like.symStrides()),
-                                                   Value(like.symOffset())});
+  auto result = run("aten.as_strided.default"_op,
+                    {gradient, intList(like.symSizes()), intList(like.symStrides()), Value(like.symOffset())});
   if (!result) {
     problem = fail(std::move(result).error());
     return {};

@@ -20,21 +20,21 @@ struct Edge {
 };
 
 struct Variable : std::enable_shared_from_this<Variable> {
-  Tensor tensor;                    ///< `traced` is the variable's number
-  bool requiresGrad = false;        ///< of leaves; what has a gradFn requires it anyway
-  std::shared_ptr<GradNode> gradFn; ///< null for leaves
+  Tensor tensor;                     ///< `traced` is the variable's number
+  bool requiresGrad = false;         ///< of leaves; what has a gradFn requires it anyway
+  std::shared_ptr<GradNode> gradFn;  ///< null for leaves
   std::size_t outputNumber = 0;
   std::weak_ptr<GradNode> accumulator;  ///< of a leaf, while somebody needs it
   VariablePtr grad;
   bool retainsGrad = false;
   bool isInference = false;
-  PyObject* object = nullptr;           ///< borrowed; the object that stands for it, while there is one
-  std::shared_ptr<unsigned> version;    ///< shared by all that look at the same memory
-  VariablePtr base;                     ///< of a view
-  std::shared_ptr<GradNode> baseFn;     ///< what the base's gradFn was when this view's was made
-  std::vector<Ref> hooks;               ///< called with the gradient of a leaf; null where removed
-  std::vector<Ref> accumulateHooks;     ///< called with the leaf after its gradient was added
-  Ref nodeObject;                       ///< kept by an accumulator's Python object
+  PyObject* object = nullptr;         ///< borrowed; the object that stands for it, while there is one
+  std::shared_ptr<unsigned> version;  ///< shared by all that look at the same memory
+  VariablePtr base;                   ///< of a view
+  std::shared_ptr<GradNode> baseFn;   ///< what the base's gradFn was when this view's was made
+  std::vector<Ref> hooks;             ///< called with the gradient of a leaf; null where removed
+  std::vector<Ref> accumulateHooks;   ///< called with the leaf after its gradient was added
+  Ref nodeObject;                     ///< kept by an accumulator's Python object
 
   ~Variable();
   bool needsGrad() const { return requiresGrad || gradFn != nullptr; }

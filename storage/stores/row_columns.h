@@ -23,39 +23,35 @@ constexpr auto sourceColumn(const char* name, Member SourceRow::* member) {
 }
 
 template <>
-inline constexpr auto columnsOf<GraphRow> =
-    tableColumns("graphs", readOnly("id", &GraphRow::id), column("capture", &GraphRow::captureId),
-                 column("ordinal", &GraphRow::ordinal), column("name", &GraphRow::name),
-                 column("hash", &GraphRow::hash), column("nodes", &GraphRow::nodes),
-                 sourceColumn("compile_id", &SourceRow::compileId), sourceColumn("rank", &SourceRow::rank),
-                 sourceColumn("stage", &SourceRow::stage), sourceColumn("file", &SourceRow::file),
-                 sourceColumn("line", &SourceRow::line));
+inline constexpr auto columnsOf<GraphRow> = tableColumns(
+    "graphs", readOnly("id", &GraphRow::id), column("capture", &GraphRow::captureId),
+    column("ordinal", &GraphRow::ordinal), column("name", &GraphRow::name), column("hash", &GraphRow::hash),
+    column("nodes", &GraphRow::nodes), sourceColumn("compile_id", &SourceRow::compileId),
+    sourceColumn("rank", &SourceRow::rank), sourceColumn("stage", &SourceRow::stage),
+    sourceColumn("file", &SourceRow::file), sourceColumn("line", &SourceRow::line));
 
 template <>
-inline constexpr auto columnsOf<RecordRow> =
-    tableColumns("records", column("ordinal", &RecordRow::ordinal), column("kind", &RecordRow::kind),
-                 readOnly("kind", [](auto& row) -> auto& { return row.source.stage; }),
-                 column("name", &RecordRow::name), sourceColumn("compile_id", &SourceRow::compileId),
-                 sourceColumn("rank", &SourceRow::rank), sourceColumn("file", &SourceRow::file),
-                 sourceColumn("line", &SourceRow::line), column("form", &RecordRow::form),
-                 column("bytes", &RecordRow::bytes), column("graph", &RecordRow::graph));
+inline constexpr auto columnsOf<RecordRow> = tableColumns(
+    "records", column("ordinal", &RecordRow::ordinal), column("kind", &RecordRow::kind),
+    readOnly("kind", [](auto& row) -> auto& { return row.source.stage; }), column("name", &RecordRow::name),
+    sourceColumn("compile_id", &SourceRow::compileId), sourceColumn("rank", &SourceRow::rank),
+    sourceColumn("file", &SourceRow::file), sourceColumn("line", &SourceRow::line), column("form", &RecordRow::form),
+    column("bytes", &RecordRow::bytes), column("graph", &RecordRow::graph));
 
 template <>
-inline constexpr auto columnsOf<CompileRow> =
-    tableColumns("compiles", column("ordinal", &CompileRow::ordinal), column("compile_id", &CompileRow::id),
-                 column("rank", &CompileRow::rank), column("status", &CompileRow::status),
-                 column("failure", &CompileRow::failure), column("frame", &CompileRow::frame),
-                 column("graphs", &CompileRow::graphs), column("records", &CompileRow::records),
-                 column("milliseconds", &CompileRow::milliseconds));
+inline constexpr auto columnsOf<CompileRow> = tableColumns(
+    "compiles", column("ordinal", &CompileRow::ordinal), column("compile_id", &CompileRow::id),
+    column("rank", &CompileRow::rank), column("status", &CompileRow::status), column("failure", &CompileRow::failure),
+    column("frame", &CompileRow::frame), column("graphs", &CompileRow::graphs), column("records", &CompileRow::records),
+    column("milliseconds", &CompileRow::milliseconds));
 
 template <>
-inline constexpr auto columnsOf<SnapshotRow> =
-    tableColumns("passes", readOnly("id", &SnapshotRow::id), readOnly("run", &SnapshotRow::runId),
-                 column("position", &SnapshotRow::index), column("pass", &SnapshotRow::pass),
-                 column("stage", &SnapshotRow::stage), column("hash_before", &SnapshotRow::hashBefore),
-                 column("hash_after", &SnapshotRow::hashAfter), column("nodes_before", &SnapshotRow::nodesBefore),
-                 column("nodes_after", &SnapshotRow::nodesAfter), column("nanoseconds", &SnapshotRow::nanoseconds),
-                 column("changed", &SnapshotRow::changed));
+inline constexpr auto columnsOf<SnapshotRow> = tableColumns(
+    "passes", readOnly("id", &SnapshotRow::id), readOnly("run", &SnapshotRow::runId),
+    column("position", &SnapshotRow::index), column("pass", &SnapshotRow::pass), column("stage", &SnapshotRow::stage),
+    column("hash_before", &SnapshotRow::hashBefore), column("hash_after", &SnapshotRow::hashAfter),
+    column("nodes_before", &SnapshotRow::nodesBefore), column("nodes_after", &SnapshotRow::nodesAfter),
+    column("nanoseconds", &SnapshotRow::nanoseconds), column("changed", &SnapshotRow::changed));
 
 template <>
 inline constexpr auto columnsOf<RunRow> = tableColumns(
@@ -80,13 +76,12 @@ inline constexpr auto columnsOf<ReductionRow> =
                  column("fingerprint", &ReductionRow::fingerprint));
 
 template <>
-inline constexpr auto columnsOf<StepRow> =
-    tableColumns("steps", readOnly("id", &StepRow::id), column("reduction", &StepRow::reductionId),
-                 column("position", &StepRow::index), column("test", &StepRow::test),
-                 column("reduction_name", &StepRow::reduction), column("graph_hash", &StepRow::graphHash),
-                 column("fingerprint", &StepRow::fingerprint), column("nodes", &StepRow::nodes),
-                 column("outputs", &StepRow::outputs), column("input_bytes", &StepRow::inputBytes),
-                 column("nanoseconds", &StepRow::nanoseconds));
+inline constexpr auto columnsOf<StepRow> = tableColumns(
+    "steps", readOnly("id", &StepRow::id), column("reduction", &StepRow::reductionId),
+    column("position", &StepRow::index), column("test", &StepRow::test), column("reduction_name", &StepRow::reduction),
+    column("graph_hash", &StepRow::graphHash), column("fingerprint", &StepRow::fingerprint),
+    column("nodes", &StepRow::nodes), column("outputs", &StepRow::outputs), column("input_bytes", &StepRow::inputBytes),
+    column("nanoseconds", &StepRow::nanoseconds));
 
 template <>
 inline constexpr auto columnsOf<SlipRow> =
@@ -96,10 +91,9 @@ inline constexpr auto columnsOf<SlipRow> =
                  column("graph_hash", &SlipRow::graphHash), column("nodes", &SlipRow::nodes));
 
 template <>
-inline constexpr auto columnsOf<NoteRow> =
-    tableColumns("notes", column("graph_hash", &NoteRow::graphHash), column("node", &NoteRow::node),
-                 column("text", &NoteRow::text), column("capture", &NoteRow::capture), column("graph", &NoteRow::graph),
-                 column("changed_at", &NoteRow::changedAt));
+inline constexpr auto columnsOf<NoteRow> = tableColumns(
+    "notes", column("graph_hash", &NoteRow::graphHash), column("node", &NoteRow::node), column("text", &NoteRow::text),
+    column("capture", &NoteRow::capture), column("graph", &NoteRow::graph), column("changed_at", &NoteRow::changedAt));
 
 template <>
 inline constexpr auto columnsOf<ReproRow> =

@@ -24,7 +24,8 @@ std::string names(const Graph& graph) {
 
 std::string returned(const Graph& graph) {
   std::string text;
-  for (const NodeId id : graph.node(graph.outputNode()).inputs()) text += (text.empty() ? "" : " ") + graph.node(id).name();
+  for (const NodeId id : graph.node(graph.outputNode()).inputs())
+    text += (text.empty() ? "" : " ") + graph.node(id).name();
   return text;
 }
 
@@ -44,8 +45,9 @@ std::string nestedText(const std::string& behind) {
 }
 
 TEST(DamagedText, NestedGraphsKeepTheirAnnotationsWhateverFollows) {
-  for (const char* behind : {"        \"\"\",\n            strict=True,\n        )\n", "            )\n", "        assert done\n",
-                             "            print(c)\n", "            \"\"\")\n", "", "\"\"\")\n        self.assertEqual(a, b)\n"}) {
+  for (const char* behind :
+       {"        \"\"\",\n            strict=True,\n        )\n", "            )\n", "        assert done\n",
+        "            print(c)\n", "            \"\"\")\n", "", "\"\"\")\n        self.assertEqual(a, b)\n"}) {
     const Capture capture = imported(nestedText(behind));
     ASSERT_EQ(capture.graphs.size(), 1u) << behind;
     const Submodule* body = capture.graphs[0].module.submodule("body");
@@ -88,7 +90,8 @@ TEST(DamagedText, LostIndentationIsThatOfTheMethodAbove) {
 TEST(DamagedText, LostIndentationKeepsNestedGraphsAndTheGraphBehind) {
   const Capture capture = imported(
       "class GraphModule(torch.nn.Module):\n\ndef forward(\nself,\nx: \"f32[3]\",\n):\nbody_0 = self.body_0\n"
-      "hop = torch.ops.higher_order.invoke_subgraph(body_0, 'p', x); body_0 = x = None\nr: \"f32[3]\" = hop[0]; hop = None\n"
+      "hop = torch.ops.higher_order.invoke_subgraph(body_0, 'p', x); body_0 = x = None\nr: \"f32[3]\" = hop[0]; hop = "
+      "None\n"
       "return (r,)\nclass body_0(torch.nn.Module):\ndef forward(self, a: \"f32[3]\"):\n"
       "c: \"f32[3]\" = torch.ops.aten.cos.default(a); a = None\nreturn (c,)\n"
       "class GraphModule(torch.nn.Module):\ndef forward(self, z: \"f32[5]\"):\n"
@@ -105,7 +108,8 @@ TEST(DamagedText, GraphsInTheStringsOfTests) {
       "    %r : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})\n    return r\n";
   for (const std::string& head :
        {std::string("class T:\n    def test_a(self):\n        expected = \"\"\"\n"),
-        std::string("class TestGraphs(TestCase):\n    def test_a(self):\n        self.assertExpectedInline(text, \"\"\"\\\n"),
+        std::string(
+            "class TestGraphs(TestCase):\n    def test_a(self):\n        self.assertExpectedInline(text, \"\"\"\\\n"),
         std::string("class M(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n\n"
                     "class T(TestCase):\n    def test_a(self):\n        expected = \"\"\"\n"),
         std::string("class T(TestCase):\n    def test_a(self):\n        class M(torch.nn.Module):\n"
@@ -156,8 +160,8 @@ TEST(DamagedText, ACutTextReturnsWhatItDoesNotFree) {
   ASSERT_EQ(capture.graphs.size(), 1u);
   EXPECT_EQ(returned(capture.graphs[0].module.graph), "a");
   EXPECT_FALSE(says(capture, "cut within the name"));
-  const Capture allFreed = imported(
-      "def forward(self, x: \"f32[4]\"):\n    a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = a = None\n");
+  const Capture allFreed =
+      imported("def forward(self, x: \"f32[4]\"):\n    a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = a = None\n");
   ASSERT_EQ(allFreed.graphs.size(), 1u);
   EXPECT_EQ(returned(allFreed.graphs[0].module.graph), "a");
 }
@@ -213,7 +217,8 @@ TEST(PrintedSignature, LinesAndOldObjects) {
       "output_specs=[OutputSpec(kind=<OutputKind.BUFFER_MUTATION: 3>, arg=TensorArgument(name='add'), target='m'), "
       "OutputSpec(kind=<OutputKind.USER_OUTPUT: 1>, arg=TensorArgument(name='mm'), target=None)])\n"
       "Range constraints: {s9: ValueRanges(lower=2, upper=64, is_bool=False)}\n"));
-  const Capture other = imported(std::string(program) + "Graph signature:\n    # inputs\n    w: PARAMETER target='w'\n");
+  const Capture other =
+      imported(std::string(program) + "Graph signature:\n    # inputs\n    w: PARAMETER target='w'\n");
   EXPECT_FALSE(other.graphs[0].signature);
   EXPECT_TRUE(says(other, "which are not the graph's own"));
 }

@@ -50,9 +50,8 @@ TEST(Ranks, GatherAndScatterUnevenParts) {
     return allGather(link, group, rows(std::vector<double>(std::size_t(link.rank()), link.rank())));
   });
   EXPECT_EQ(gathered[0], (std::vector<double>{1, 2, 2, 3, 3, 3}));
-  const auto scattered = onFour([](Communicator& link, const Group& group) {
-    return reduceScatter(link, group, rows({1, 2, 3, 4, 5}), "sum");
-  });
+  const auto scattered = onFour(
+      [](Communicator& link, const Group& group) { return reduceScatter(link, group, rows({1, 2, 3, 4, 5}), "sum"); });
   EXPECT_EQ(scattered[1], (std::vector<double>{12, 16}));
   EXPECT_EQ(scattered[2], (std::vector<double>{20}));
   EXPECT_EQ(scattered[3], (std::vector<double>{}));
@@ -81,9 +80,8 @@ TEST(Ranks, RefuseSplitsThatDoNotFit) {
 }
 
 TEST(Ranks, BroadcastPermuteAndSend) {
-  const auto sent = onFour([](Communicator& link, const Group& group) {
-    return broadcast(link, group, rows({double(link.rank())}), 2);
-  });
+  const auto sent = onFour(
+      [](Communicator& link, const Group& group) { return broadcast(link, group, rows({double(link.rank())}), 2); });
   EXPECT_EQ(sent[3], (std::vector<double>{2}));
   const auto permuted = onFour([](Communicator& link, const Group& group) {
     return permute(link, group, rows({double(link.rank())}), {1, 2, 3, 0});
@@ -109,15 +107,14 @@ TEST(Ranks, GatherTextsAndMeet) {
 }
 
 TEST(Ranks, NameWhoIsMissingAndWhatItDidLast) {
-  const auto ran = runRanks(
-      3,
-      [](Communicator& link) -> Result<void> {
-        KERF_CHECK(barrier(link, worldGroup(3)));
-        if (link.rank() == 1) return fail(ErrorCode::RuntimeFailed, "out of memory");
-        KERF_CHECK(allReduce(link, worldGroup(3), rows({1, 2}), "sum"));
-        return {};
-      },
-      {.timeout = 5s});
+  const auto ran = runRanks(3,
+                            [](Communicator& link) -> Result<void> {
+                              KERF_CHECK(barrier(link, worldGroup(3)));
+                              if (link.rank() == 1) return fail(ErrorCode::RuntimeFailed, "out of memory");
+                              KERF_CHECK(allReduce(link, worldGroup(3), rows({1, 2}), "sum"));
+                              return {};
+                            },
+                            {.timeout = 5s});
   EXPECT_EQ(firstCause(ran).error().message, "out of memory");
   EXPECT_EQ(ran[0].error().message,
             "rank 0 waited in all_reduce of sum float32 [2] (number 1 of group '0') for rank 1; rank 1 failed (out of "
@@ -125,17 +122,16 @@ TEST(Ranks, NameWhoIsMissingAndWhatItDidLast) {
 }
 
 TEST(Ranks, TimeOutInsteadOfWaitingForEver) {
-  const auto ran = runRanks(
-      2,
-      [](Communicator& link) -> Result<void> {
-        if (link.rank() == 0) {
-          KERF_CHECK(link.receive(worldGroup(2), 1, 0));
-          return {};
-        }
-        KERF_CHECK(link.receive(worldGroup(2), 0, 0));
-        return {};
-      },
-      {.timeout = 100ms});
+  const auto ran = runRanks(2,
+                            [](Communicator& link) -> Result<void> {
+                              if (link.rank() == 0) {
+                                KERF_CHECK(link.receive(worldGroup(2), 1, 0));
+                                return {};
+                              }
+                              KERF_CHECK(link.receive(worldGroup(2), 0, 0));
+                              return {};
+                            },
+                            {.timeout = 100ms});
   ASSERT_FALSE(ran[0]);
   EXPECT_NE(ran[0].error().message.find("rank 0 waited in recv from rank 1 (tag 0) for rank 1"), std::string::npos)
       << ran[0].error().message;

@@ -17,18 +17,21 @@ ProgramAnswer runText(const std::string& text) {
 
 /// Runs `body`, which defines f, beside its compiled form on the same arguments, and prints what was captured.
 std::string compiled(const std::string& body, const std::string& call) {
-  const ProgramAnswer answer = runText("import torch\n" + body +
-                                       "\ng = torch._C._dynamo.compile(f)\n"
-                                       "def same(a, b):\n"
-                                       "    if isinstance(a, torch.Tensor): return bool((a == b).all())\n"
-                                       "    if isinstance(a, (tuple, list)): return len(a) == len(b) and all(map(same, a, b))\n"
-                                       "    return a == b\n"
-                                       "for _ in range(2):\n"
-                                       "    assert same(f(" + call + "), g(" + call + ")), (f(" + call + "), g(" + call + "))\n"
-                                       "import json\n"
-                                       "log = json.loads(torch._C._dynamo.log())\n"
-                                       "for graph in log['graphs']: print(' '.join(n[2] for n in graph['nodes']))\n"
-                                       "for b in log['breaks']: print('break', b['type'], b['stack'])\n");
+  const ProgramAnswer answer =
+      runText("import torch\n" + body +
+              "\ng = torch._C._dynamo.compile(f)\n"
+              "def same(a, b):\n"
+              "    if isinstance(a, torch.Tensor): return bool((a == b).all())\n"
+              "    if isinstance(a, (tuple, list)): return len(a) == len(b) and all(map(same, a, b))\n"
+              "    return a == b\n"
+              "for _ in range(2):\n"
+              "    assert same(f(" +
+              call + "), g(" + call + ")), (f(" + call + "), g(" + call +
+              "))\n"
+              "import json\n"
+              "log = json.loads(torch._C._dynamo.log())\n"
+              "for graph in log['graphs']: print(' '.join(n[2] for n in graph['nodes']))\n"
+              "for b in log['breaks']: print('break', b['type'], b['stack'])\n");
   EXPECT_EQ(answer.errors, "");
   return answer.output;
 }
@@ -39,9 +42,11 @@ TEST(DynamoProgram, RecordsAStraightLine) {
 }
 
 TEST(DynamoProgram, InlinesFunctionsAndLoops) {
-  EXPECT_EQ(compiled("def g1(x, n):\n    return x + n\n\ndef f(x):\n    for i in range(2):\n        x = g1(x, i)\n    return x\n",
-                     "torch.ones(2)"),
-            "L_x_ operator.add operator.add output\n");
+  EXPECT_EQ(
+      compiled(
+          "def g1(x, n):\n    return x + n\n\ndef f(x):\n    for i in range(2):\n        x = g1(x, i)\n    return x\n",
+          "torch.ones(2)"),
+      "L_x_ operator.add operator.add output\n");
 }
 
 TEST(DynamoProgram, BreaksAtPrint) {
@@ -52,7 +57,8 @@ TEST(DynamoProgram, BreaksAtPrint) {
 }
 
 TEST(DynamoProgram, ReplaysChangesOfLists) {
-  EXPECT_EQ(compiled("def f(x, log=None):\n    log = []\n    log.append(x + 1)\n    return log, {'a': x * 2}['a']\n", "torch.ones(2)"),
+  EXPECT_EQ(compiled("def f(x, log=None):\n    log = []\n    log.append(x + 1)\n    return log, {'a': x * 2}['a']\n",
+                     "torch.ones(2)"),
             "L_x_ operator.add operator.mul output\n");
 }
 

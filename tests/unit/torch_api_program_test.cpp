@@ -17,7 +17,8 @@ ProgramAnswer runText(const std::string& text) {
 }
 
 TEST(TorchProgram, AddsAndReadsNumbers) {
-  const ProgramAnswer answer = runText("import torch\nprint((torch.ones(2, 3) + 1).tolist(), torch.ones(2, 3).shape)\n");
+  const ProgramAnswer answer =
+      runText("import torch\nprint((torch.ones(2, 3) + 1).tolist(), torch.ones(2, 3).shape)\n");
   EXPECT_EQ(answer.errors, "");
   EXPECT_EQ(answer.output, "[[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]] torch.Size([2, 3])\n");
 }

@@ -23,8 +23,8 @@ bool LostIndentation::takes(std::string_view line, bool shallow, bool outside, s
     const bool isOne = isReturn(line) || isStatement(line) || line.find(" = ") != std::string_view::npos;
     return m_lost = m_lost || isOne;
   }
-  const bool isNested = m_lost && beginsClass(line) &&
-                        text.find("self." + identifierAfter(line, "class ")) != std::string_view::npos;
+  const bool isNested =
+      m_lost && beginsClass(line) && text.find("self." + identifierAfter(line, "class ")) != std::string_view::npos;
   if (isNested) m_depth = 1;
   return m_lost = isNested;
 }

@@ -172,9 +172,10 @@ void applyPrintedSignature(PrintedSignature printed, CapturedGraph& graph, std::
   if (fits(*printed.signature, graph.module.graph))
     graph.signature = std::move(printed.signature);
   else if (notes != nullptr)
-    notes->push_back(fmt::format("the signature below the graph tells of {} inputs and {} outputs, which are not the "
-                                 "graph's own: it is left out; print the whole program again to keep it",
-                                 printed.signature->inputs.size(), printed.signature->outputs.size()));
+    notes->push_back(
+        fmt::format("the signature below the graph tells of {} inputs and {} outputs, which are not the "
+                    "graph's own: it is left out; print the whole program again to keep it",
+                    printed.signature->inputs.size(), printed.signature->outputs.size()));
 }
 
 }  // namespace kerf::inline capture

@@ -94,7 +94,7 @@ Result<Value> ShardedCaller::reshape(const BoundArguments& bound) const {
 }
 
 Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArguments& bound,
-                                                       std::vector<Tensor>& tensors) const {
+                                                              std::vector<Tensor>& tensors) const {
   std::vector<ShardedOperand> operands;
   const auto add = [&](const Value& value, std::size_t argument, int item) -> Result<void> {
     if (!value.isTensor()) return {};
@@ -104,8 +104,8 @@ Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArgumen
       return fail(ErrorCode::UnsupportedOp,
                   "{} got tensors with placements and one without (argument '{}'): distribute it first", bound.opName(),
                   bound.op->schema.arguments[argument].name);
-    operands.push_back({spec != nullptr ? *spec : Spec{Placements(m_mesh.dims()), tensor.sizes(), tensor.dtype()},
-                        argument, item});
+    operands.push_back(
+        {spec != nullptr ? *spec : Spec{Placements(m_mesh.dims()), tensor.sizes(), tensor.dtype()}, argument, item});
     tensors.push_back(tensor);
     return {};
   };
@@ -124,7 +124,8 @@ Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
   if (isElementwise(op)) return pointwiseStrategies(call);
   const std::vector<OneDim> choices = decomposedChoices(call, m_depth);
   if (!choices.empty()) return expandToMesh(call, choices, choices[0].size() - call.operands.size());
-  const bool isWhole = std::ranges::all_of(call.operands, [](const ShardedOperand& o) { return o.spec.isReplicated(); });
+  const bool isWhole =
+      std::ranges::all_of(call.operands, [](const ShardedOperand& o) { return o.spec.isReplicated(); });
   const bool shares = has(op.traits, OpTrait::View) || mayWrite(op);
   if (!isWhole && (shares || has(op.traits, OpTrait::Random)))
     return fail(ErrorCode::UnsupportedOp, "{} has no sharding rule", call.args.opName());
@@ -232,10 +233,10 @@ BoundArguments localArguments(const BoundArguments& args, const std::vector<Shar
     value = Value(std::move(items));
   }
   static const std::vector<OpId> withSizes{
-      "aten.new_empty.default"_op,       "aten.new_full.default"_op,     "aten.new_ones.default"_op,
-      "aten.new_zeros.default"_op,       "aten.expand.default"_op,       "aten.reshape.default"_op,
-      "aten.view.default"_op,            "aten._unsafe_view.default"_op, "aten.select_backward.default"_op,
-      "aten.slice_backward.default"_op,  "aten.new_empty_strided.default"_op};
+      "aten.new_empty.default"_op,      "aten.new_full.default"_op,         "aten.new_ones.default"_op,
+      "aten.new_zeros.default"_op,      "aten.expand.default"_op,           "aten.reshape.default"_op,
+      "aten.view.default"_op,           "aten._unsafe_view.default"_op,     "aten.select_backward.default"_op,
+      "aten.slice_backward.default"_op, "aten.new_empty_strided.default"_op};
   if (!shapes.isTensor() || std::ranges::find(withSizes, args.op->id) == withSizes.end()) return local;
   const Tensor& whole = shapes.tensor();
   const Sizes sizes = localSizes({strategy.outputs[0], whole.sizes(), whole.dtype()}, mesh, coordinate);

@@ -49,7 +49,8 @@ class ShardedCaller : public OpCaller {
   /// The placements of the result with that number.
   static const Placements& outputOf(const Dispatch& dispatch, std::size_t index);
   /// Gives each tensor in `shapes` to `make` with its number.
-  static Result<Value> mapTensors(const Value& shapes, const std::function<Result<Value>(const Tensor&, std::size_t)>& make);
+  static Result<Value> mapTensors(const Value& shapes,
+                                  const std::function<Result<Value>(const Tensor&, std::size_t)>& make);
   /// The argument that the call writes into and gives back (in-place and out= forms); null for others.
   static const Value* writtenArgument(const BoundArguments& args);
 

@@ -74,10 +74,11 @@ Result<Tensor> reduceTensors(std::string_view op, const std::vector<Tensor>& ten
     KERF_TRY(result, callTensorOp(found->op, {result, tensors[i]}));
   }
   if (op != "avg") return result;
-  const OpId divide = isFloating(result.dtype()) || isComplex(result.dtype()) ? "aten.div.Scalar"_op
-                                                                              : "aten.floor_divide.default"_op;
-  const Value count = divide == "aten.div.Scalar"_op ? Value(double(tensors.size()))
-                                                     : Value(Tensor::scalarInt(std::int64_t(tensors.size()), result.dtype()));
+  const OpId divide =
+      isFloating(result.dtype()) || isComplex(result.dtype()) ? "aten.div.Scalar"_op : "aten.floor_divide.default"_op;
+  const Value count = divide == "aten.div.Scalar"_op
+                          ? Value(double(tensors.size()))
+                          : Value(Tensor::scalarInt(std::int64_t(tensors.size()), result.dtype()));
   return callTensorOp(divide, {result, count});
 }
 

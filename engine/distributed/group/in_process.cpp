@@ -72,8 +72,8 @@ std::unexpected<Error> World::missingError(int rank, const std::string& what, co
 Result<void> World::agree(const Group& group, const Meeting& meeting, std::int64_t number) {
   for (std::size_t i = 1; i < meeting.calls.size(); ++i)
     if (meeting.calls[i].text() != meeting.calls[0].text())
-      return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}", number,
-                  group.name, group.ranks[0], meeting.calls[0].text(), group.ranks[i], meeting.calls[i].text());
+      return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}",
+                  number, group.name, group.ranks[0], meeting.calls[0].text(), group.ranks[i], meeting.calls[i].text());
   return {};
 }
 
@@ -104,8 +104,7 @@ Result<std::vector<Tensor>> World::gather(int rank, const Group& group, const Co
       if (!meeting->brought[i]) ranks.push_back(group.ranks[i]);
     return ranks;
   };
-  m_changed.wait_for(lock, m_options.timeout,
-                     [&] { return meeting->present == group.size() || anyEnded(missing()); });
+  m_changed.wait_for(lock, m_options.timeout, [&] { return meeting->present == group.size() || anyEnded(missing()); });
   if (meeting->present != group.size()) return missingError(rank, what, missing());
   KERF_CHECK(agree(group, *meeting, number));
   std::vector<Tensor> result;
@@ -168,7 +167,8 @@ class Member : public Communicator {
     return m_world.send({m_rank, group.ranks[std::size_t(to)], tag, group.name, tensor});
   }
   Result<Tensor> receive(const Group& group, int from, int tag) override {
-    if (from < 0 || from >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, from);
+    if (from < 0 || from >= group.size())
+      return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, from);
     return m_world.receive(m_rank, group, group.ranks[std::size_t(from)], tag);
   }
 

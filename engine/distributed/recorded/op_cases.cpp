@@ -15,7 +15,7 @@ struct Outcome {
   bool isDistributed = false;
   std::vector<std::string> placements;
   Sizes localSizes;
-  Value full;   ///< the whole tensor; of other values the value
+  Value full;  ///< the whole tensor; of other values the value
 };
 
 struct RankOutcome {
@@ -142,8 +142,8 @@ Result<void> constantGradients(const OpCase& test, const DTensorOps& ops, const 
     const Tensor& whole = input.tensor();
     KERF_TRY(const Tensor seed, callTensorOp(isFull ? "aten.ones.default" : "aten.zeros.default",
                                              {intList(whole.sizes())}, {{"dtype", whole.dtype()}}));
-    const sharding::Placements placements = isFull ? withoutPartials(ops.specOf(whole)->placements)
-                                                   : sharding::Placements(ops.mesh().dims());
+    const sharding::Placements placements =
+        isFull ? withoutPartials(ops.specOf(whole)->placements) : sharding::Placements(ops.mesh().dims());
     KERF_TRY(const Tensor gradient, ops.distribute(seed, placements));
     KERF_TRY(Outcome one, outcomeOf(ops, gradient));
     outcome.gradients.push_back(std::move(one));
@@ -264,8 +264,10 @@ class Comparison {
       }
       const Outcome& outcome = (m_ranks[0].*own)[i];
       note(RanksField::Values, where, valueDifference(outcome, recorded[i], part, i, type));
-      if (type == "dtensor") note(RanksField::Placements, where, placementsDifference(outcome, recorded[i]["placements"]));
-      if (type == "dtensor" || type == "tensor") note(RanksField::LocalShapes, where, shapesDifference(own, i, offset + i));
+      if (type == "dtensor")
+        note(RanksField::Placements, where, placementsDifference(outcome, recorded[i]["placements"]));
+      if (type == "dtensor" || type == "tensor")
+        note(RanksField::LocalShapes, where, shapesDifference(own, i, offset + i));
     }
   }
 

@@ -66,9 +66,7 @@ Value fancyIndex(const ValueList& args) {
   return items.size() == 1 ? items[0] : Value(std::move(items));
 }
 
-Result<Value> getItem(const Program& p) {
-  return p("operator.getitem", {p[0], indexOf(*p[1].as<std::string>())});
-}
+Result<Value> getItem(const Program& p) { return p("operator.getitem", {p[0], indexOf(*p[1].as<std::string>())}); }
 Result<Value> setItem(const Program& p) {
   KERF_CHECK(p("operator.setitem", {p[0], indexOf(*p[1].as<std::string>()), p[2]}));
   return p[0];
@@ -165,13 +163,33 @@ Result<Value> tensordot(const Program& p) {
 using Run = Result<Value> (*)(const Program&);
 const std::map<std::string, Run, std::less<>>& programs() {
   static const std::map<std::string, Run, std::less<>> all{
-      {"X.getitem", getItem}, {"X.setitem", setItem}, {"X.setindex", setIndex}, {"X.index", index},
-      {"X.iadd", iadd}, {"X.imul", imul}, {"X.relu_view", reluView}, {"X.chain", chain},
-      {"X.softmax_matmul", softmaxMatmul}, {"X.norm_div", normDiv}, {"X.mean_sub", meanSub}, {"X.rmul", rmul},
-      {"X.rsub", rsub}, {"X.rdiv", rdiv}, {"X.item", item}, {"X.bool", boolOf},
-      {"X.unflatten_flatten", unflattenFlatten}, {"X.split_cat", splitCat}, {"X.equal", equal},
-      {"F.normalize", normalize}, {"F.logsigmoid", logSigmoid}, {"T.fill_", fill}, {"torch.einsum", einsum},
-      {"torch.tensordot", tensordot}, {"X.allclose", allclose}, {"X.detach_sum", detachSum}, {"X.sort_values", sortValues},
+      {"X.getitem", getItem},
+      {"X.setitem", setItem},
+      {"X.setindex", setIndex},
+      {"X.index", index},
+      {"X.iadd", iadd},
+      {"X.imul", imul},
+      {"X.relu_view", reluView},
+      {"X.chain", chain},
+      {"X.softmax_matmul", softmaxMatmul},
+      {"X.norm_div", normDiv},
+      {"X.mean_sub", meanSub},
+      {"X.rmul", rmul},
+      {"X.rsub", rsub},
+      {"X.rdiv", rdiv},
+      {"X.item", item},
+      {"X.bool", boolOf},
+      {"X.unflatten_flatten", unflattenFlatten},
+      {"X.split_cat", splitCat},
+      {"X.equal", equal},
+      {"F.normalize", normalize},
+      {"F.logsigmoid", logSigmoid},
+      {"T.fill_", fill},
+      {"torch.einsum", einsum},
+      {"torch.tensordot", tensordot},
+      {"X.allclose", allclose},
+      {"X.detach_sum", detachSum},
+      {"X.sort_values", sortValues},
   };
   return all;
 }

@@ -121,7 +121,8 @@ Tolerance toleranceOf(DType dtype) {
 
 std::string difference(const Tensor& own, const Tensor& recorded) {
   if (own.dtype() != recorded.dtype())
-    return fmt::format("dtype {} instead of {}", dtypeInfo(own.dtype()).torchName, dtypeInfo(recorded.dtype()).torchName);
+    return fmt::format("dtype {} instead of {}", dtypeInfo(own.dtype()).torchName,
+                       dtypeInfo(recorded.dtype()).torchName);
   if (own.sizes() != recorded.sizes())
     return fmt::format("sizes [{}] instead of [{}]", fmt::join(own.sizes(), ", "), fmt::join(recorded.sizes(), ", "));
   const Tolerance tolerance = toleranceOf(recorded.dtype());

@@ -35,7 +35,8 @@ bool holdsRanks(const std::filesystem::path& folder) {
   std::error_code ignored;
   const std::filesystem::path root = rootOf(folder);
   return std::filesystem::exists(root / "redistribute.jsonl", ignored) ||
-         (std::filesystem::exists(root / "ops.jsonl", ignored) && std::filesystem::exists(root / "ops.safetensors", ignored));
+         (std::filesystem::exists(root / "ops.jsonl", ignored) &&
+          std::filesystem::exists(root / "ops.safetensors", ignored));
 }
 
 Result<RanksReport> checkRanks(const std::filesystem::path& folder) {
@@ -45,7 +46,8 @@ Result<RanksReport> checkRanks(const std::filesystem::path& folder) {
     const std::filesystem::path file = root / (std::string(part.name) + ".jsonl");
     std::ifstream in(file);
     if (!in) continue;
-    KERF_TRY(const SavedTensors tensors, SavedTensors::read(std::filesystem::path(file).replace_extension(".safetensors")));
+    KERF_TRY(const SavedTensors tensors,
+             SavedTensors::read(std::filesystem::path(file).replace_extension(".safetensors")));
     std::string text;
     for (int number = 1; std::getline(in, text); ++number) {
       if (text.empty()) continue;

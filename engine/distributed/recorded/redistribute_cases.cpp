@@ -37,7 +37,9 @@ struct Case {
     if (const std::size_t star = name.find('*'); star != std::string::npos) name.replace(star, 1, std::to_string(rank));
     return tensors.find(id + "." + name);
   }
-  Json backward() const { return line.contains("backward") && line["backward"].is_object() ? line["backward"] : Json(); }
+  Json backward() const {
+    return line.contains("backward") && line["backward"].is_object() ? line["backward"] : Json();
+  }
 };
 
 Result<Tensor> required(const Case& test, const std::string& key, int rank) {
@@ -101,7 +103,8 @@ Result<void> runLocalGradient(const Case& test, MeshRank& rank, RankResult& resu
   rank.issued.clear();
   KERF_TRY(const Tensor ones, callTensorOp("aten.full_like.default"_op, {seen, double(rank.ranks.rank() + 1)}));
   const Placements whole(rank.mesh.dims());
-  const Spec gradientSpec{asked.empty() ? (isFull ? whole : withoutPartials(from.spec.placements)) : asked, from.spec.sizes, ones.dtype()};
+  const Spec gradientSpec{asked.empty() ? (isFull ? whole : withoutPartials(from.spec.placements)) : asked,
+                          from.spec.sizes, ones.dtype()};
   if (!isFull && asked.empty()) {  // gathered in the recording: the loss is summed over whole tensors
     KERF_TRY(result.gradient, fullTensor(rank, ones, gradientSpec));
     result.backwardComms = rank.issued;
@@ -156,7 +159,7 @@ std::string placementsDifference(const Placements& own, const Json& asked) {
 
 /// Compares what every rank has; the first difference, with its rank.
 std::string localDifference(const Case& test, const std::vector<RankResult>& ranks, const std::string& key,
-                            std::optional<Tensor> RankResult::*part) {
+                            std::optional<Tensor> RankResult::* part) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const Tensor* asked = test.ofRank(key, int(r));
     if (asked == nullptr) continue;
@@ -216,8 +219,7 @@ Result<void> checkRedistributeCase(const Json& line, const SavedTensors& tensors
   });
   const Result<void> ran = firstCause(results);
   if (!line["error"].is_null()) {
-    report.note(test.id, RanksField::Refusals,
-                ran ? std::string("runs where PyTorch refuses") : std::string());
+    report.note(test.id, RanksField::Refusals, ran ? std::string("runs where PyTorch refuses") : std::string());
     return {};
   }
   if (!ran) {
@@ -267,7 +269,8 @@ Result<void> drawOn(const Case& test, MeshRank& rank, std::vector<std::optional<
   if (op.starts_with("torch.distributed.tensor."))
     return fail(ErrorCode::UnsupportedOp, "{} needs a generator that all ranks share", op);
   for (int i = 0; i < 2; ++i) {
-    KERF_TRY(const Tensor half, callTensorOp("aten.full.default", {intList(localSizes(spec, rank.mesh, rank.coordinate)), 0.5}));
+    KERF_TRY(const Tensor half,
+             callTensorOp("aten.full.default", {intList(localSizes(spec, rank.mesh, rank.coordinate)), 0.5}));
     const Tensor whole = ops.fromLocal(half, metaTensor(DType::Float32, sizes), placements);
     KERF_TRY(const Value draw, drawn(op, whole, ops));
     KERF_TRY(Tensor local, ops.local(draw.tensor()).clone());
@@ -304,7 +307,8 @@ Result<void> checkRandomCase(const Json& line, const SavedTensors& tensors, Rank
     std::string text;
     for (std::size_t r = 0; r < ranks.size() && text.empty(); ++r)
       if (const Tensor* asked = test.ofRank(fmt::format("rank*.{}", names[k]), int(r)))
-        if (text = difference(*ranks[r][k], *asked); !text.empty()) text = fmt::format("{} of rank {}: {}", names[k], r, text);
+        if (text = difference(*ranks[r][k], *asked); !text.empty())
+          text = fmt::format("{} of rank {}: {}", names[k], r, text);
     report.note(test.id, RanksField::Values, text);
   }
   report.note(test.id, RanksField::Collectives, "");

@@ -25,8 +25,8 @@ std::vector<OneDim> choicesOf(const Equation& equation) {
   std::vector<OneDim> batch, contracted, free;
   for (const char letter : letters) {
     const bool isKept = equation.result.find(letter) != std::string_view::npos;
-    const bool isShared = equation.left.find(letter) != std::string_view::npos &&
-                          equation.right.find(letter) != std::string_view::npos;
+    const bool isShared =
+        equation.left.find(letter) != std::string_view::npos && equation.right.find(letter) != std::string_view::npos;
     OneDim choice{isKept ? shardAt(equation.result, letter) : Placement::partial(), shardAt(equation.left, letter),
                   shardAt(equation.right, letter)};
     (isKept && isShared ? batch : isKept ? free : contracted).push_back(std::move(choice));

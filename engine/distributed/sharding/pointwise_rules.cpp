@@ -103,9 +103,10 @@ Strategy pointwiseOver(const ShardingCall& call, const std::vector<const Sharded
   }
   Strategy strategy{{out}, {}, {}};
   for (const ShardedOperand* operand : operands)
-    strategy.inputs.push_back(operand == call.out() ? out
-                                                    : beforeBroadcast(out, common, operand->spec.sizes,
-                                                                      dropsPartials(operand, leader, out, linearity, kept)));
+    strategy.inputs.push_back(
+        operand == call.out()
+            ? out
+            : beforeBroadcast(out, common, operand->spec.sizes, dropsPartials(operand, leader, out, linearity, kept)));
   return strategy;
 }
 
@@ -143,17 +144,18 @@ Result<Strategies> listwise(const ShardingCall& call) {
       if (operand.item < 0 || operand.item == int(i)) own.push_back(&operand);
     const Strategy one = pointwiseOver(call, own, linearity, {});
     whole.outputs.push_back(one.outputs[0]);
-    for (std::size_t k = 0; k < own.size(); ++k) whole.inputs[std::size_t(own[k] - call.operands.data())] = one.inputs[k];
+    for (std::size_t k = 0; k < own.size(); ++k)
+      whole.inputs[std::size_t(own[k] - call.operands.data())] = one.inputs[k];
   }
   return Strategies{std::move(whole)};
 }
 
 constexpr ShardingRow linearRows[] = {
-    {"aten.add.Tensor", linear<1>},   {"aten.add_.Tensor", linear<1>},  {"aten.sub.Tensor", linear<1>},
-    {"aten.sub_.Tensor", linear<1>},  {"aten.div.Scalar", linear<0>},   {"aten.div_.Scalar", linear<0>},
-    {"aten.div.Tensor", linear<2>},   {"aten.div_.Tensor", linear<2>},  {"aten.mul.Scalar", linear<0>},
-    {"aten.mul_.Scalar", linear<0>},  {"aten.mul.Tensor", linear<2>},   {"aten.mul_.Tensor", linear<2>},
-    {"aten.neg.default", linear<0>},  {"aten.neg_.default", linear<0>}, {"aten.maximum.default", keepsMax},
+    {"aten.add.Tensor", linear<1>},   {"aten.add_.Tensor", linear<1>},    {"aten.sub.Tensor", linear<1>},
+    {"aten.sub_.Tensor", linear<1>},  {"aten.div.Scalar", linear<0>},     {"aten.div_.Scalar", linear<0>},
+    {"aten.div.Tensor", linear<2>},   {"aten.div_.Tensor", linear<2>},    {"aten.mul.Scalar", linear<0>},
+    {"aten.mul_.Scalar", linear<0>},  {"aten.mul.Tensor", linear<2>},     {"aten.mul_.Tensor", linear<2>},
+    {"aten.neg.default", linear<0>},  {"aten.neg_.default", linear<0>},   {"aten.maximum.default", keepsMax},
     {"aten.maximum.out", keepsMax},   {"aten.minimum.default", keepsMin}, {"aten.minimum.out", keepsMin},
     {"aten.copy_.default", keepsAll},
 };
@@ -162,23 +164,33 @@ const ShardingRegistration linearRegistration(linearRows);
 #define KERF_FOREACH(name) {"aten._foreach_" name, listwise<-1>}
 #define KERF_FOREACH_LINEAR(name) {"aten._foreach_" name, listwise<1>}
 constexpr ShardingRow foreachRows[] = {
-    KERF_FOREACH("abs.default"), KERF_FOREACH("abs_.default"), KERF_FOREACH("addcdiv_.Scalar"),
-    KERF_FOREACH("addcdiv_.ScalarList"), KERF_FOREACH("addcdiv_.Tensor"), KERF_FOREACH("addcmul.Scalar"),
-    KERF_FOREACH("addcmul_.Scalar"), KERF_FOREACH("addcmul_.ScalarList"), KERF_FOREACH("addcmul_.Tensor"),
-    KERF_FOREACH("clamp_max_.Scalar"), KERF_FOREACH("clamp_min_.Scalar"), KERF_FOREACH("div_.List"),
-    KERF_FOREACH("div_.Scalar"), KERF_FOREACH("div_.ScalarList"), KERF_FOREACH("div_.Tensor"),
-    KERF_FOREACH("div.List"), KERF_FOREACH("div.Scalar"), KERF_FOREACH("div.ScalarList"), KERF_FOREACH("div.Tensor"),
-    KERF_FOREACH("lerp_.Scalar"), KERF_FOREACH("maximum_.List"), KERF_FOREACH("mul.Scalar"),
-    KERF_FOREACH("mul.ScalarList"), KERF_FOREACH("mul.Tensor"), KERF_FOREACH("mul.List"), KERF_FOREACH("mul_.Scalar"),
-    KERF_FOREACH("mul_.ScalarList"), KERF_FOREACH("mul_.Tensor"), KERF_FOREACH("mul_.List"), KERF_FOREACH("pow.List"),
-    KERF_FOREACH("pow.ScalarList"), KERF_FOREACH("neg.default"), KERF_FOREACH("neg_.default"),
-    KERF_FOREACH("reciprocal_.default"), KERF_FOREACH("sub.Scalar"), KERF_FOREACH("sub_.Scalar"),
-    KERF_FOREACH("sub.List"), KERF_FOREACH("sub_.List"), KERF_FOREACH("sub.ScalarList"), KERF_FOREACH("sub_.ScalarList"),
-    KERF_FOREACH("sqrt.default"), KERF_FOREACH("sqrt_.default"), KERF_FOREACH("zero_.default"),
-    KERF_FOREACH("exp.default"), KERF_FOREACH("exp_.default"), KERF_FOREACH("cos.default"), KERF_FOREACH("cos_.default"),
-    KERF_FOREACH("log.default"), KERF_FOREACH("log_.default"), KERF_FOREACH_LINEAR("add.Scalar"),
-    KERF_FOREACH_LINEAR("add_.Scalar"), KERF_FOREACH_LINEAR("add_.ScalarList"), KERF_FOREACH_LINEAR("add.List"),
-    KERF_FOREACH_LINEAR("add_.List"),
+    KERF_FOREACH("abs.default"),        KERF_FOREACH("abs_.default"),
+    KERF_FOREACH("addcdiv_.Scalar"),    KERF_FOREACH("addcdiv_.ScalarList"),
+    KERF_FOREACH("addcdiv_.Tensor"),    KERF_FOREACH("addcmul.Scalar"),
+    KERF_FOREACH("addcmul_.Scalar"),    KERF_FOREACH("addcmul_.ScalarList"),
+    KERF_FOREACH("addcmul_.Tensor"),    KERF_FOREACH("clamp_max_.Scalar"),
+    KERF_FOREACH("clamp_min_.Scalar"),  KERF_FOREACH("div_.List"),
+    KERF_FOREACH("div_.Scalar"),        KERF_FOREACH("div_.ScalarList"),
+    KERF_FOREACH("div_.Tensor"),        KERF_FOREACH("div.List"),
+    KERF_FOREACH("div.Scalar"),         KERF_FOREACH("div.ScalarList"),
+    KERF_FOREACH("div.Tensor"),         KERF_FOREACH("lerp_.Scalar"),
+    KERF_FOREACH("maximum_.List"),      KERF_FOREACH("mul.Scalar"),
+    KERF_FOREACH("mul.ScalarList"),     KERF_FOREACH("mul.Tensor"),
+    KERF_FOREACH("mul.List"),           KERF_FOREACH("mul_.Scalar"),
+    KERF_FOREACH("mul_.ScalarList"),    KERF_FOREACH("mul_.Tensor"),
+    KERF_FOREACH("mul_.List"),          KERF_FOREACH("pow.List"),
+    KERF_FOREACH("pow.ScalarList"),     KERF_FOREACH("neg.default"),
+    KERF_FOREACH("neg_.default"),       KERF_FOREACH("reciprocal_.default"),
+    KERF_FOREACH("sub.Scalar"),         KERF_FOREACH("sub_.Scalar"),
+    KERF_FOREACH("sub.List"),           KERF_FOREACH("sub_.List"),
+    KERF_FOREACH("sub.ScalarList"),     KERF_FOREACH("sub_.ScalarList"),
+    KERF_FOREACH("sqrt.default"),       KERF_FOREACH("sqrt_.default"),
+    KERF_FOREACH("zero_.default"),      KERF_FOREACH("exp.default"),
+    KERF_FOREACH("exp_.default"),       KERF_FOREACH("cos.default"),
+    KERF_FOREACH("cos_.default"),       KERF_FOREACH("log.default"),
+    KERF_FOREACH("log_.default"),       KERF_FOREACH_LINEAR("add.Scalar"),
+    KERF_FOREACH_LINEAR("add_.Scalar"), KERF_FOREACH_LINEAR("add_.ScalarList"),
+    KERF_FOREACH_LINEAR("add.List"),    KERF_FOREACH_LINEAR("add_.List"),
 };
 const ShardingRegistration foreachRegistration(foreachRows);
 
@@ -194,9 +206,12 @@ const ShardingRegistration decomposedRegistration(decomposedRows);
 
 // Ops that are element-wise although their rows do not say so.
 constexpr ShardingRow otherRows[] = {
-    {"aten.masked_fill.Scalar", pointwise},   {"aten.masked_fill_.Scalar", pointwise},
-    {"aten.masked_fill.Tensor", pointwise},   {"aten.where.self", pointwise},
-    {"aten.add.out", pointwise},              {"aten.exp.out", pointwise},
+    {"aten.masked_fill.Scalar", pointwise},
+    {"aten.masked_fill_.Scalar", pointwise},
+    {"aten.masked_fill.Tensor", pointwise},
+    {"aten.where.self", pointwise},
+    {"aten.add.out", pointwise},
+    {"aten.exp.out", pointwise},
     {"aten.native_dropout_backward.default", pointwise},
 };
 const ShardingRegistration otherRegistration(otherRows);

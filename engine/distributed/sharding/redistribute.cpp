@@ -8,8 +8,8 @@
 namespace kerf::inline distributed::inline sharding {
 namespace {
 
-constexpr const char *allReduceName = "c10d_functional.all_reduce", *allGatherName =
-                                                                        "c10d_functional.all_gather_into_tensor",
+constexpr const char *allReduceName = "c10d_functional.all_reduce",
+                     *allGatherName = "c10d_functional.all_gather_into_tensor",
                      *reduceScatterName = "c10d_functional.reduce_scatter_tensor";
 
 Result<Tensor> power(const Tensor& tensor, double exponent) {

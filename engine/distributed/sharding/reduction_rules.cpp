@@ -109,7 +109,9 @@ Result<Strategies> scan(const ShardingCall& call) {
 
 /// What the powers of a norm leave.
 Placement normPartial(const Value& order) {
-  const double norm = order.as<double>() ? *order.as<double>() : order.as<std::int64_t>() ? double(*order.as<std::int64_t>()) : 2;
+  const double norm = order.as<double>()         ? *order.as<double>()
+                      : order.as<std::int64_t>() ? double(*order.as<std::int64_t>())
+                                                 : 2;
   if (std::isinf(norm)) return Placement::partial(norm > 0 ? "max" : "min");
   return norm == 0 ? Placement::partial("sum") : Placement::normPartial(norm);
 }

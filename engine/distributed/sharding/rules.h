@@ -27,7 +27,7 @@ struct ShardingCall {
   const BoundArguments& args;  ///< tensors are whole and without data
   const DeviceMesh& mesh;
   const std::vector<ShardedOperand>& operands;  ///< in the order of the schema
-  const std::vector<Tensor>& outputs;    ///< whole, without data
+  const std::vector<Tensor>& outputs;           ///< whole, without data
 
   const ShardedOperand* find(std::size_t argument, int item = -1) const;
   /// The operand of an argument that is a tensor.
@@ -90,10 +90,10 @@ const Strategy& cheapest(const ShardingCall& call, const Strategies& strategies)
 double costOf(const ShardingCall& call, const Strategy& strategy);
 
 // Placements mapped one by one.
-Placements withoutShardOf(Placements placements, std::int64_t dim);              ///< S(dim) becomes R
-Placements withoutPartials(Placements placements);                               ///< partials become R
-Placements replicatedOn(Placements placements, const Sizes& dims);               ///< partials and shards of dims
-Placements replicatedFrom(Placements placements, std::int64_t dim);              ///< partials and shards of dims ≥ dim
+Placements withoutShardOf(Placements placements, std::int64_t dim);  ///< S(dim) becomes R
+Placements withoutPartials(Placements placements);                   ///< partials become R
+Placements replicatedOn(Placements placements, const Sizes& dims);   ///< partials and shards of dims
+Placements replicatedFrom(Placements placements, std::int64_t dim);  ///< partials and shards of dims ≥ dim
 Placements shiftedAfterInsert(Placements placements, std::int64_t dim);
 Placements shiftedAfterRemove(Placements placements, std::int64_t dim);
 

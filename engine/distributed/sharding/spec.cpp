@@ -117,8 +117,8 @@ std::vector<RedistributeStep> planRedistribution(const Spec& from, const Placeme
   const auto step = [&](std::size_t i, const Placement& target) {
     if (current[i] == target) return;
     // A strided shard meets no other shard: by way of the whole.
-    const bool strided = current[i].kind == Placement::Kind::StridedShard ||
-                         target.kind == Placement::Kind::StridedShard;
+    const bool strided =
+        current[i].kind == Placement::Kind::StridedShard || target.kind == Placement::Kind::StridedShard;
     if (strided && !current[i].isReplicate() && !target.isReplicate()) {
       steps.push_back({i, current[i], Placement::replicate()});
       current[i] = Placement::replicate();

@@ -85,10 +85,10 @@ Result<Strategies> gather(const ShardingCall& call) {
 Result<Strategies> embedding(const ShardingCall& call) {
   const Spec &weight = call.spec(0), &indices = call.spec(1);
   const Placement masked = Placement::maskPartial(weight.sizes, 0), whole;
-  std::vector<OneDim> choices{OneDim(3),
-                              {Placement::shard(indices.dims()), Placement::shard(1), whole},
-                              {masked, Placement::shard(0), masked}};
-  for (std::int64_t d = 0; d < indices.dims(); ++d) choices.push_back({Placement::shard(d), whole, Placement::shard(d)});
+  std::vector<OneDim> choices{
+      OneDim(3), {Placement::shard(indices.dims()), Placement::shard(1), whole}, {masked, Placement::shard(0), masked}};
+  for (std::int64_t d = 0; d < indices.dims(); ++d)
+    choices.push_back({Placement::shard(d), whole, Placement::shard(d)});
   return expandToMesh(call, choices, 1);
 }
 
@@ -144,7 +144,8 @@ struct Lookups {
 /// Index tensors together: sharded alike where they are, replicated where they differ.
 Result<Strategies> lookedUp(const ShardingCall& call, const Lookups& lookups) {
   Strategy strategy;
-  for (const ShardedOperand& operand : call.operands) strategy.inputs.push_back(withoutPartials(operand.spec.placements));
+  for (const ShardedOperand& operand : call.operands)
+    strategy.inputs.push_back(withoutPartials(operand.spec.placements));
   std::int64_t indexDims = 0;
   for (const std::size_t i : lookups.operands) indexDims = std::max(indexDims, call.operands[i].spec.dims());
   const std::int64_t at = lookups.areConsecutive() ? lookups.dims[0] : 0;
@@ -152,7 +153,8 @@ Result<Strategies> lookedUp(const ShardingCall& call, const Lookups& lookups) {
   for (std::size_t m = 0; m < call.meshDims(); ++m) {
     Placement index = strategy.inputs[lookups.operands[0]][m];
     for (const std::size_t i : lookups.operands) {
-      const bool isAlike = strategy.inputs[i][m] == index && call.operands[i].spec.sizes == call.operands[lookups.operands[0]].spec.sizes;
+      const bool isAlike = strategy.inputs[i][m] == index &&
+                           call.operands[i].spec.sizes == call.operands[lookups.operands[0]].spec.sizes;
       if (!isAlike) index = Placement::replicate();
     }
     for (const std::size_t i : lookups.operands) strategy.inputs[i][m] = index;

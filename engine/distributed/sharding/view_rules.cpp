@@ -12,10 +12,10 @@ namespace {
 /// One dimension of a view's result: a dimension of the operand, the first of several that are flattened, the first or
 /// a later part of what is split. Without a dimension: new, repeated, or a later part.
 struct ViewDim {
-  Sizes from;               ///< dimensions of the operand that it is made of
-  std::int64_t size = 0;    ///< of this part, where the operand's are split
+  Sizes from;             ///< dimensions of the operand that it is made of
+  std::int64_t size = 0;  ///< of this part, where the operand's are split
   bool isSplit = false;
-  bool isFirst = true;      ///< the first part of a split
+  bool isFirst = true;  ///< the first part of a split
   bool repeats = false;
 };
 using ViewDims = std::vector<ViewDim>;
