@@ -20,9 +20,9 @@ def _depends_on_others(tensor, own):
     seen, todo = set(), [tensor.grad_fn] if isinstance(tensor, torch.Tensor) else []
     while todo:
         node = todo.pop()
-        if node is None or id(node) in seen:
+        if node is None or node in seen:
             continue
-        seen.add(id(node))
+        seen.add(node)  # held: a node that is gone could leave its id to another
         variable = getattr(node, "variable", None)
         if variable is not None and not any(variable is o for o in own):
             return True
