@@ -18,6 +18,7 @@ for _name in dir(_C):
     _value = getattr(_C, _name)
     if isinstance(_value, (dtype, layout, memory_format)):
         globals()[_name] = _value
+globals().setdefault("legacy_contiguous_format", contiguous_format)  # noqa: F821
 if hasattr(_C, "_dtypes"):
     globals().update(_C._dtypes())
 
@@ -44,9 +45,12 @@ for _name in dir(_VF):
     if not _name.startswith("__"):
         globals()[_name] = getattr(_VF, _name)
 
+_WHEN_USED = ("distributions", "export", "fx", "library", "optim", "profiler", "testing")
+
+
 def __getattr__(name):
     """Parts that few programs use are imported when they are used."""
-    if name in ("distributions", "sparse", "masked", "nested", "quantization", "distributed", "hub", "profiler"):
+    if name in _WHEN_USED:
         import importlib
 
         return importlib.import_module("torch." + name)
@@ -114,13 +118,13 @@ from torch._ops import ops  # noqa: E402
 from torch import fft, linalg, special  # noqa: E402, F401
 from torch._lowrank import lobpcg, pca_lowrank, svd_lowrank  # noqa: E402, F401
 from torch import nn  # noqa: E402, F401
-from torch import amp, optim  # noqa: E402, F401
+from torch import amp  # noqa: E402, F401
 from torch.amp.autocast_mode import autocast  # noqa: E402, F401
-from torch import compiler, func, fx, library, testing, types  # noqa: E402, F401
+from torch import compiler, func, types  # noqa: E402, F401
 from torch._higher_order_ops import cond, while_loop  # noqa: E402, F401
 from torch.func import vmap  # noqa: E402, F401
 from torch.serialization import load, save  # noqa: E402, F401
-from torch import _dynamo, export  # noqa: E402, F401
+from torch import _dynamo  # noqa: E402, F401
 from torch._compile_api import compile  # noqa: E402, F401
 from torch.random import fork_rng  # noqa: E402, F401
 

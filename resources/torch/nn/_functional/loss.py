@@ -124,8 +124,34 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):
     """log_softmax, then nll_loss; targets are classes or probabilities."""
-    return _nn.cross_entropy_loss(input, target, weight, _code(size_average, reduce, reduction), ignore_index,
-                                  label_smoothing)
+    reduction = _name(size_average, reduce, reduction)
+    if label_smoothing > 0.0:
+        return _smoothed_cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing)
+    return _nn.cross_entropy_loss(input, target, weight, _reduction.get_enum(reduction), ignore_index, label_smoothing)
+
+
+def _smoothed_cross_entropy(input, target, weight, reduction, ignore_index, smoothing):
+    """Cross entropy against targets that give a part of their weight to all classes."""
+    dim = 0 if input.dim() == 1 else 1
+    classes = input.size(dim)
+    code = _reduction.get_enum(reduction)
+    if input.shape == target.shape:
+        soft = target * (1 - smoothing) + smoothing / classes
+        return _nn.cross_entropy_loss(input, soft, weight, code, ignore_index, 0.0)
+    log = input.log_softmax(dim)
+    hard = _nn.nll_loss_nd(log, target, weight, code, ignore_index)
+    shape = [1] * input.dim()
+    shape[dim] = classes
+    even = -(log if weight is None else log * weight.view(shape)).sum(dim)
+    ignored = target == ignore_index
+    even = even.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        even = even.sum()
+    elif reduction == "mean":
+        kept = target.masked_select(torch.logical_not(ignored))
+        total = kept.numel() if weight is None else weight.gather(0, kept.flatten()).sum()
+        even = even.sum() / total
+    return (1 - smoothing) * hard + even * (smoothing / classes)
 
 
 @overridable

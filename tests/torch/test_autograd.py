@@ -1,0 +1,150 @@
+"""Gradients: functions of one's own, modes, hooks, checkpoints, transforms."""
+
+import torch
+from torch.autograd import Function
+from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from torch.utils.checkpoint import checkpoint
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return factor * x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return ctx.factor * 3 * x**2 * g, None
+
+
+def test_functions_with_their_own_backward():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Cube.apply(x, 2.0)
+    assert type(y.grad_fn).__name__ == "CubeBackward", y.grad_fn
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 24.0]
+    with torch.no_grad():
+        assert Cube.apply(x, 1.0).grad_fn is None
+
+
+def test_second_derivatives_through_a_function():
+    x = torch.tensor(2.0, requires_grad=True)
+    (g,) = torch.autograd.grad(Cube.apply(x, 1.0), x, create_graph=True)
+    (gg,) = torch.autograd.grad(g, x)
+    assert g.item() == 12.0 and gg.item() == 12.0
+
+
+def test_a_wrong_number_of_gradients_is_an_error():
+    class Bad(Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = torch.ones(1, requires_grad=True)
+    try:
+        Bad.apply(x, x).backward()
+        raise SystemExit("no error")
+    except RuntimeError as error:
+        assert "returned an incorrect number of gradients (expected 2, got 1)" in str(error), error
+
+
+def test_grad_modes_nest_and_decorate():
+    @torch.no_grad()
+    def plain(x):
+        return x * 2
+
+    x = torch.ones(1, requires_grad=True)
+    assert not plain(x).requires_grad
+    with torch.no_grad():
+        with torch.enable_grad():
+            assert (x * 2).requires_grad
+        assert not torch.is_grad_enabled()
+    with torch.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    assert torch.is_grad_enabled()
+    with torch.inference_mode():
+        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
+
+
+def test_grad_of_unused_inputs():
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    assert torch.autograd.grad(x * 2, [x, y], allow_unused=True)[1] is None
+    made = torch.autograd.grad(x * 2, [x, y], materialize_grads=True)
+    assert made[1].item() == 0.0
+    try:
+        torch.autograd.grad(torch.ones(2, requires_grad=True) * 2, x)
+        raise SystemExit("no error")
+    except RuntimeError as error:
+        assert str(error) == "grad can be implicitly created only for scalar outputs", error
+
+
+def test_checkpoint_gives_the_same_gradients():
+    torch.manual_seed(0)
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5), torch.nn.Tanh())
+    x = torch.randn(4, 3, requires_grad=True)
+    torch.manual_seed(1)
+    layer(x).sum().backward()
+    want, x.grad = x.grad, None
+    for reentrant in (False, True):
+        torch.manual_seed(1)
+        checkpoint(layer, x, use_reentrant=reentrant).sum().backward()
+        assert torch.allclose(x.grad, want), reentrant
+        x.grad = None
+
+
+def test_saved_tensors_hooks_pack_and_unpack():
+    packed = []
+
+    def pack(t):
+        packed.append(t.shape)
+        return t * 1
+
+    x = torch.tensor([2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = x * x
+    y.backward()
+    assert packed and x.grad.item() == 4.0
+
+
+def test_transforms_of_functions():
+    x = torch.tensor([1.0, 2.0])
+    f = lambda t: (t**3).sum()  # noqa: E731
+    assert grad(f)(x).tolist() == [3.0, 12.0]
+    assert grad(lambda t: grad(f)(t).sum())(x).tolist() == [6.0, 12.0]
+    assert not grad(f)(x).requires_grad
+    assert hessian(f)(x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    out, tangent = jvp(torch.exp, (x,), (torch.ones(2),))
+    assert torch.allclose(out, tangent)
+    out, pull = vjp(lambda a, b: a * b, x, x)
+    assert [t.tolist() for t in pull(torch.ones(2))] == [[1.0, 2.0], [1.0, 2.0]]
+    assert torch.equal(jacrev(torch.sin)(x), torch.diag(x.cos()))
+    assert torch.allclose(jacfwd(torch.sin)(x), jacrev(torch.sin)(x))
+    outer = torch.tensor(2.0, requires_grad=True)
+    assert grad(lambda t: (t * outer).sum())(x).requires_grad
+
+
+def test_vmap():
+    a, b = torch.randn(4, 3), torch.randn(4, 3)
+    assert torch.allclose(vmap(torch.dot)(a, b), (a * b).sum(1), atol=1e-6)
+    assert vmap(lambda t: t * 2, in_dims=1, out_dims=1)(a).shape == (4, 3)
+    per_example = vmap(grad(lambda w, x: (w * x).sum()), in_dims=(None, 0))(a[0], b)
+    assert torch.equal(per_example, b)
+    try:
+        vmap(torch.dot)(a, torch.randn(5, 3))
+        raise SystemExit("no error")
+    except ValueError as error:
+        assert "Expected all tensors to have the same size in the mapped dimension" in str(error), error
+
+
+def test_functional_call_uses_other_parameters():
+    lin = torch.nn.Linear(2, 1)
+    x = torch.ones(1, 2)
+    made = functional_call(lin, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, x)
+    assert made.tolist() == [[2.0]]
+    assert lin.weight.requires_grad and not torch.equal(lin.weight, torch.ones(1, 2))

@@ -1,0 +1,81 @@
+"""torch.nn.functional and torch.functional against small formulas."""
+
+import torch
+import torch.nn.functional as F
+
+
+def test_losses():
+    x = torch.tensor([[1.0, 2.0, 0.5], [0.1, 0.2, 0.3]])
+    y = torch.tensor([1, 2])
+    log = x - x.exp().sum(1, keepdim=True).log()
+    assert torch.allclose(F.cross_entropy(x, y), -(log[0, 1] + log[1, 2]) / 2)
+    assert torch.allclose(F.nll_loss(log, y, reduction="sum"), -(log[0, 1] + log[1, 2]))
+    a, b = torch.tensor([1.0, 3.0]), torch.tensor([0.0, 5.0])
+    assert F.mse_loss(a, b).item() == 2.5 and F.l1_loss(a, b, reduction="sum").item() == 3.0
+    assert F.smooth_l1_loss(a, b).item() == (0.5 + 1.5) / 2
+    assert F.huber_loss(a, b, delta=1.0).item() == (0.5 + 1.5) / 2
+
+
+def test_errors_are_those_of_pytorch():
+    try:
+        F.binary_cross_entropy(torch.rand(2), torch.rand(3))
+        raise SystemExit("no error")
+    except ValueError as error:
+        assert str(error).startswith("Using a target size (torch.Size([3])) that is different to the input size"), error
+    try:
+        F.dropout(torch.ones(2), p=2)
+        raise SystemExit("no error")
+    except ValueError as error:
+        assert str(error) == "dropout probability has to be between 0 and 1, but got 2", error
+
+
+def test_pooling_finds_places():
+    x = torch.tensor([[[1.0, 4.0, 2.0, 3.0]]])
+    out, where = F.max_pool1d(x, 2, return_indices=True)
+    assert out.tolist() == [[[4.0, 3.0]]] and where.tolist() == [[[1, 3]]]
+    assert F.max_unpool1d(out, where, 2).tolist() == [[[0.0, 4.0, 0.0, 3.0]]]
+    assert F.avg_pool1d(x, 2).tolist() == [[[2.5, 2.5]]]
+    assert F.adaptive_avg_pool1d(x, 1).tolist() == [[[2.5]]]
+    assert torch.allclose(F.lp_pool1d(x, 2.0, 2), torch.tensor([[[17.0**0.5, 13.0**0.5]]]))
+
+
+def test_padding_and_resizing():
+    x = torch.arange(4.0).reshape(1, 1, 4)
+    assert F.pad(x, (1, 1), mode="reflect").tolist() == [[[1.0, 0.0, 1.0, 2.0, 3.0, 2.0]]]
+    assert F.interpolate(x, scale_factor=2).tolist() == [[[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]]]
+    assert F.interpolate(x, size=2, mode="area").tolist() == [[[0.5, 2.5]]]
+
+
+def test_attention_with_and_without_weights_agree():
+    torch.manual_seed(0)
+    mha = torch.nn.MultiheadAttention(4, 2)
+    q, k = torch.randn(3, 1, 4), torch.randn(5, 1, 4)
+    with_weights, weights = mha(q, k, k)
+    without, none = mha(q, k, k, need_weights=False)
+    assert none is None and weights.shape == (1, 3, 5)
+    assert torch.allclose(weights.sum(-1), torch.ones(1, 3))
+    assert torch.allclose(with_weights, without, atol=1e-6)
+
+
+def test_functions_of_torch():
+    assert torch.broadcast_shapes((2, 1), (3,)) == (2, 3)
+    assert torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 4)).tolist() == [[3.0] * 4] * 2
+    values, counts = torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    assert values.tolist() == [1, 3] and counts.tolist() == [1, 2]
+    assert torch.norm(torch.tensor([3.0, 4.0])).item() == 5.0
+    assert [t.tolist() for t in torch.split(torch.arange(5), [2, 3])] == [[0, 1], [2, 3, 4]]
+    assert torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), 1).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_recurrent_layers_agree_with_their_cells():
+    torch.manual_seed(0)
+    layer, cell = torch.nn.LSTM(3, 4), torch.nn.LSTMCell(3, 4)
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        getattr(cell, name).data.copy_(getattr(layer, name + "_l0").data)
+    x = torch.randn(5, 2, 3)
+    out, (h, c) = layer(x)
+    state = None
+    for t in range(5):
+        state = cell(x[t], state)
+        assert torch.allclose(out[t], state[0], atol=1e-6)
+    assert torch.allclose(h[0], state[0], atol=1e-6) and torch.allclose(c[0], state[1], atol=1e-6)
