@@ -8,7 +8,7 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,        addCheck, addImport,   addLs,    addShow,   addReport, addJoint,  addPasses, addPartition,
+    addDemo, addCapture,        addCheck, addImport,   addLs,    addShow,   addReport, addJoint,  addPasses, addPartition,
     addDiff,        addRun,   addCompare,  addValue, addBisect, addVerify, addMinify, addTriage, addExport,
     addConformance, addOps,   addPatterns, addBench, addStudio, addWorker, addStore,
 };

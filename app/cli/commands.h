@@ -9,6 +9,7 @@ namespace kerf::cli {
 void addCommands(CommandLine& line);
 
 void addBisect(CommandLine& line);
+void addCapture(CommandLine& line);
 void addCheck(CommandLine& line);
 void addCompare(CommandLine& line);
 void addConformance(CommandLine& line);

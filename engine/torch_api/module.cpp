@@ -10,6 +10,7 @@
 #include "engine/torch_api/generator_type.h"
 #include "engine/torch_api/names_of_ops.h"
 #include "engine/torch_api/namespaces.h"
+#include "engine/torch_api/number_limits.h"
 #include "engine/torch_api/small_types.h"
 #include "engine/torch_api/tensor_handlers.h"
 #include "engine/torch_api/tensor_object.h"
@@ -174,11 +175,9 @@ PyObject* makeTorchModule() {
       PyModuleDef_HEAD_INIT, "torch._C", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
   Ref module = Ref::steal(PyModule_Create(&definition));
   if (!module || tensorBaseType() == nullptr) return nullptr;
-  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0)
-    return nullptr;
-  const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addTorchFunction(module.get()) &&
-                     addAutograd(module.get()) && addMethods() && addNamespaces(module.get()) &&
-                     addSubModules(module.get());
+  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0) return nullptr;
+  const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) && addTorchFunction(module.get()) &&
+                     addAutograd(module.get()) && addMethods() && addNamespaces(module.get()) && addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -16,6 +16,12 @@ uuid warnings weakref zlib _thread atexit encodings.ascii encodings.latin_1 enco
 """.split()
 
 
+REFUSED = """
+_ctypes _posixsubprocess _socket ctypes fcntl mmap multiprocessing pty resource select selectors shutil socket ssl
+subprocess
+""".split()
+
+
 class Stream:
     """A text stream whose text Kerf keeps, up to a limit."""
 
@@ -138,14 +144,13 @@ def load_allowed():
 
 
 def close_path():
-    loaded = set(ALLOWED)
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [Finder]
-    # What the allowed modules brought along for themselves stays loaded; a program finds it only through them.
-    sys.modules.pop("_kerf", None)
-    return loaded
+    # What the allowed modules brought along for themselves stays theirs: a program asks the finder, which refuses it.
+    for name in ("_kerf", *REFUSED):
+        sys.modules.pop(name, None)
 
 
 sys.stdin = NoInput()

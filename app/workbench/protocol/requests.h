@@ -14,6 +14,7 @@
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/partition.h"
 #include "app/workbench/protocol/patterns.h"
+#include "app/workbench/protocol/programs.h"
 #include "app/workbench/protocol/recorded_code.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
@@ -40,7 +41,7 @@
                                               macro(RecordedStagesRequest) macro(PassDifferencesRequest)           \
                                                   macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)   \
                                                       macro(RecordedCodeRequest) macro(NeighbourRequest)           \
-                                                          macro(PassListRequest)
+                                                          macro(PassListRequest) macro(CaptureProgramRequest)
 
 namespace kerf::workbench {
 

@@ -1,0 +1,38 @@
+#include "app/workbench/programs/program_runs.h"
+
+#ifdef KERF_HAS_PROGRAMS
+
+#include <filesystem>
+
+#include "engine/torch_api/torch_environment.h"
+
+namespace kerf::workbench {
+
+Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop) {
+  ProgramRequest program{.text = text, .name = std::filesystem::path(request.path).filename().string()};
+  program.limits.timeout = request.timeout;
+  program.limits.memoryBytes = request.memoryBytes;
+  KERF_TRY(ProgramAnswer answer, runProgram(program, torchEnvironment(), encodeObject, std::move(stop)));
+  ProgramDoc doc;
+  doc.output = std::move(answer.output);
+  doc.errors = std::move(answer.errors);
+  doc.exitStatus = answer.exitStatus;
+  doc.exception = std::move(answer.exception);
+  doc.line = answer.line;
+  doc.isOutputCut = answer.isOutputCut;
+  return doc;
+}
+
+}  // namespace kerf::workbench
+
+#else
+
+namespace kerf::workbench {
+
+Result<ProgramDoc> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
+  return fail(ErrorCode::Environment, "this kerf was built without CPython 3.11, which runs programs");
+}
+
+}  // namespace kerf::workbench
+
+#endif

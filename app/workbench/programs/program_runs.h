@@ -1,0 +1,14 @@
+// Running programs, or saying that this kerf cannot: the one place that knows whether CPython was built in.
+#pragma once
+
+#include <stop_token>
+
+#include "app/workbench/protocol/programs.h"
+#include "engine/support/result.h"
+
+namespace kerf::workbench {
+
+/// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
+Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop);
+
+}  // namespace kerf::workbench
