@@ -36,11 +36,11 @@ Result<int> runCapture(Context& context, const CaptureProgramRequest& request) {
 }  // namespace
 
 void addCapture(CommandLine& line) {
-  auto& command = line.add("capture",
-                           "Run a Python program on Kerf's engine, in a sandbox (exit 1 if the program fails)",
-                           "  kerf capture bug.py\n"
-                           "  kerf capture bug.py --json\n"
-                           "  kerf capture train.py --timeout 300");
+  auto& command =
+      line.add("capture", "Run a Python program on Kerf's engine, in a sandbox (exit 1 if the program fails)",
+               "  kerf capture bug.py\n"
+               "  kerf capture bug.py --json\n"
+               "  kerf capture train.py --timeout 300");
   auto request = std::make_shared<CaptureProgramRequest>();
   command.add_option("FILE", request->path, "Python program")->required();
   addTimeoutOption(command, request->timeout, "Seconds that the program may take");

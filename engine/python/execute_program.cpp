@@ -80,6 +80,11 @@ Result<ProgramAnswer> executeProgram(const ProgramRequest& request, const Encode
   PyObject* names = PyModule_GetDict(PyImport_AddModule("__main__"));  // borrowed, for good
   PyDict_SetItemString(names, "__file__", makeText(request.name).get());
   PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
+  if (!request.prologue.empty()) {
+    const Ref own = Ref::steal(PyDict_New());
+    PyDict_SetItemString(own.get(), "__builtins__", PyEval_GetBuiltins());
+    if (!run(request.prologue, "<kerf prologue>", own.get(), answer)) return answer;
+  }
   const bool finished = run(request.text, request.name, names, answer);
   if (finished && !request.driver.empty() && run(request.driver, "<kerf driver>", names, answer)) {
     PyObject* bound = PyDict_GetItemString(names, "answer");

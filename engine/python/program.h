@@ -37,6 +37,8 @@ struct ProgramRequest {
   std::string text;
   std::string name;  ///< shown in tracebacks: "bug.py"
   std::string
+      prologue;  ///< Python run before the program, in a namespace of its own: "import torch; torch.manual_seed(0)"
+  std::string
       driver;  ///< Python run after the program, in its namespace; what it binds to `answer` travels. May be empty
   ProgramLimits limits;
 };

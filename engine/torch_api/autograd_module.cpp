@@ -5,6 +5,7 @@
 #include "engine/torch_api/backward.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/saved_tensors.h"
 #include "engine/torch_api/small_types.h"
 #include "engine/torch_api/tensor_object.h"
 
@@ -44,6 +45,7 @@ PyObject* runBackwardFromPython(PyObject*, PyObject* args, PyObject* kwargs) {
   auto given = grads == Py_None ? Result<Value>(Value()) : valueOf(grads);
   if (!given) return raise(given.error());
   if (given->isList()) call.grads = given->list();
+  const CallScope scope;
   auto results = runBackward(call);
   if (!results) return raise(results.error());
   if (call.accumulates) Py_RETURN_NONE;
@@ -170,6 +172,26 @@ PyObject* nest(PyObject*, PyObject*) {
 }
 PyObject* nothing(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
+/// Anomaly mode: a backward that gives NaN is an error that names its node.
+PyObject* anomalyEnabled(PyObject*, PyObject*) { return PyBool_FromLong(anomalyMode()); }
+PyObject* setAnomaly(PyObject*, PyObject* args) {
+  PyObject *enabled = nullptr, *checkNan = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O", &enabled, &checkNan)) return nullptr;
+  anomalyMode() = PyObject_IsTrue(enabled) == 1;
+  Py_RETURN_NONE;
+}
+
+PyObject* pushSavedHooks(PyObject*, PyObject* args) {
+  PyObject *pack = nullptr, *unpack = nullptr;
+  if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
+  savedTensorHooks().push_back({Ref::borrow(pack), Ref::borrow(unpack)});
+  Py_RETURN_NONE;
+}
+PyObject* popSavedHooks(PyObject*, PyObject*) {
+  if (!savedTensorHooks().empty()) savedTensorHooks().pop_back();
+  Py_RETURN_NONE;
+}
+
 }  // namespace
 
 bool addAutograd(PyObject* module) {
@@ -189,6 +211,10 @@ bool addAutograd(PyObject* module) {
       {"set_autocast_cache_enabled", setCacheEnabled, METH_O, nullptr},
       {"autocast_increment_nesting", nest<1>, METH_NOARGS, nullptr},
       {"autocast_decrement_nesting", nest<-1>, METH_NOARGS, nullptr},
+      {"is_anomaly_enabled", anomalyEnabled, METH_NOARGS, nullptr},
+      {"set_anomaly_enabled", setAnomaly, METH_VARARGS, nullptr},
+      {"_push_saved_tensors_hooks", pushSavedHooks, METH_VARARGS, nullptr},
+      {"_pop_saved_tensors_hooks", popSavedHooks, METH_NOARGS, nullptr},
       {"clear_autocast_cache", nothing, METH_NOARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;

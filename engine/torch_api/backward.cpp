@@ -36,7 +36,6 @@ class Walk {
     while (!m_ready.empty()) {
       const NodePtr node = m_ready.top();
       m_ready.pop();
-      const CallScope scope;
       KERF_CHECK(visit(*node));
     }
     return finish();
@@ -128,6 +127,7 @@ class Walk {
           "if you need to access saved tensors after calling backward.");
     KERF_TRY(const ValueList before, runPreHooks(node, grads));
     KERF_TRY(ValueList next, withoutThrowing([&] { return node.backward(node, before, m_run); }));
+    if (anomalyMode()) KERF_CHECK(refuseNan(node, next));
     KERF_CHECK(runPostHooks(node, next, before));
     if (!m_call.retainGraph && !node.context) {
       node.backward = {};
@@ -136,6 +136,17 @@ class Walk {
       node.isReleased = true;
     }
     return next;
+  }
+
+  static Result<void> refuseNan(const GradNode& node, const ValueList& grads) {
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i].isTensor()) continue;
+      KERF_TRY(const Value found, referenceOps().call("aten.isnan.default"_op, {grads[i]}, {}));
+      KERF_TRY(const Value any, referenceOps().call("aten.any.default"_op, {found}, {}));
+      if (any.tensor().itemAsInt() != 0)
+        return fail(ErrorCode::RuntimeFailed, "Function '{}' returned nan values in its {}th output.", node.name, i);
+    }
+    return {};
   }
 
   bool isWanted(const GradNode& node) const {
@@ -200,9 +211,11 @@ class Walk {
 
 }  // namespace
 
-Result<ValueList> runBackward(const BackwardCall& call) {
-  const CallScope scope;
-  return Walk(call).run();
+bool& anomalyMode() {
+  static bool enabled = false;
+  return enabled;
 }
+
+Result<ValueList> runBackward(const BackwardCall& call) { return Walk(call).run(); }
 
 }  // namespace kerf::inline torch_api

@@ -15,8 +15,11 @@ struct BackwardCall {
   bool accumulates = true;  ///< into .grad; else the gradients of the inputs are the result
 };
 
-/// Gradients of the inputs, where they were asked for. Errors of hooks and of autograd.Functions stay Python's: Internal
+/// Gradients of the inputs, where they were asked for; those with a graph live in the caller's CallScope. Errors of hooks and of autograd.Functions stay Python's: Internal
 /// with an exception pending.
 Result<ValueList> runBackward(const BackwardCall& call);
+
+/// torch.autograd.set_detect_anomaly: a node that passes NaN on ends backward() with its name.
+bool& anomalyMode();
 
 }  // namespace kerf::inline torch_api

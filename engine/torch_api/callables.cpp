@@ -72,6 +72,11 @@ constexpr Namespace namespaces[] = {
     {"torch.nn.functional.", ""},   {"torch.", ""},
 };
 
+/// torch.embedding takes its arguments in ATen's order, torch.nn.functional.embedding in another one.
+std::string_view atenOrder(std::string_view name) {
+  return name == "torch.embedding" ? "torch.ops.aten.embedding.default" : name;
+}
+
 }  // namespace
 
 const std::set<std::string, std::less<>>& functionNames() {
@@ -111,7 +116,7 @@ bool isBuiltinName(std::string_view name) {
 Result<Value> callTorch(std::string_view name, const ValueList& args, const KeywordValues& kwargs, OpMode mode) {
   static const FakeOps fake;
   const OpCaller& ops = mode == OpMode::Fake ? static_cast<const OpCaller&>(fake) : eagerOps();
-  const std::string target(name);
+  const std::string target(atenOrder(name));
   return ops.call(target, args, kwargs);
 }
 

@@ -1,7 +1,6 @@
 // EagerOps: torch's dispatcher for programs: kernels run at once, and calls on what requires a gradient are taped.
 #pragma once
 
-#include "engine/ir/op_caller.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline torch_api {

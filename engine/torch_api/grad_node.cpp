@@ -6,6 +6,7 @@
 #include "engine/autograd/tape.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/saved_tensors.h"
 
 namespace kerf::inline torch_api {
 namespace {
@@ -24,7 +25,29 @@ struct SavedCall {
   std::vector<bool> wanted;
   std::vector<Place> places;  ///< by edge
   std::vector<VariablePtr> variables;
+  std::vector<PackedTensor> packed;  ///< what hooks of saved tensors made of the arguments, then of the results
 };
+
+/// The call with what the hooks give back for what they took.
+Result<SavedCall> unpacked(const SavedCall& saved) {
+  if (saved.packed.empty()) return saved;
+  SavedCall call = saved;
+  std::size_t next = 0;
+  for (ValueList* values : {&call.args.values, &call.results})
+    for (Value& value : *values) {
+      KERF_TRY(value, unpackValue(value, saved.packed, next));
+    }
+  return call;
+}
+
+Result<void> packAll(SavedCall& saved) {
+  if (savedTensorHooks().empty()) return {};
+  for (ValueList* values : {&saved.args.values, &saved.results})
+    for (Value& value : *values) {
+      KERF_TRY(value, packValue(value, saved.packed));
+    }
+  return {};
+}
 
 ValueList resultsOf(const OpInfo& op, const Value& result) {
   return op.schema.returns.size() == 1 || !result.isList() ? ValueList{result} : result.list();
@@ -58,11 +81,12 @@ Value regrouped(const Value& like, const ValueList& grads, std::size_t& next) {
   return std::ranges::all_of(items, &Value::isNone) ? Value() : Value(std::move(items));
 }
 
-Result<ValueList> flowBack(const SavedCall& saved, GradNode& node, const ValueList& grads, const OpRunner& run) {
-  const Gradient gradient = gradientOf(*saved.op);
+Result<ValueList> flowBack(const SavedCall& packed, GradNode& node, const ValueList& grads, const OpRunner& run) {
+  const Gradient gradient = gradientOf(*packed.op);
   if (gradient == nullptr)
     return fail(ErrorCode::UnsupportedOp, "the derivative for '{}' is not implemented",
-                saved.op->schema.qualifiedName());
+                packed.op->schema.qualifiedName());
+  KERF_TRY(const SavedCall saved, unpacked(packed));
   std::size_t next = 0, nextGrad = 0;
   ValueList results, flowing;
   for (const Value& result : saved.results) results.push_back(resultHandle(result, node, next));
@@ -109,10 +133,11 @@ std::size_t countTensors(const ValueList& values) {
 
 Tensor shapeOf(const Tensor& tensor) { return metaTensor(tensor.dtype(), tensor.symSizes(), tensor.symStrides()); }
 
-std::shared_ptr<GradNode> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
+Result<std::shared_ptr<GradNode>> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
   auto node = makeNode(nodeName(op), countTensors(results));
-  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}};
+  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}, {}};
   for (std::size_t i = 0; i < args.values.size(); ++i) connect(saved, *node, args.values[i], {i});
+  KERF_CHECK(packAll(saved));
   node->backward = [saved = std::move(saved)](GradNode& self, const ValueList& grads, const OpRunner& run) {
     return flowBack(saved, self, grads, run);
   };
@@ -197,7 +222,7 @@ std::string nodeName(const OpInfo& op) {
 
 Result<Value> recordCall(const OpInfo& op, const BoundArguments& args, const Value& result) {
   const ValueList results = resultsOf(op, result);
-  const auto node = nodeOfCall(op, args, results);
+  KERF_TRY(const auto node, nodeOfCall(op, args, results));
   std::vector<VariablePtr> given;
   for (const Value& value : args.values) collect(value, given);
   ValueList now;
@@ -214,7 +239,7 @@ Result<void> recordWrite(const OpInfo& op, const BoundArguments& saved, const Va
   before->gradFn = history.node;
   before->outputNumber = history.number;
   args.values[0] = before->tensor;
-  const auto node = nodeOfCall(op, args, {result});
+  KERF_TRY(const auto node, nodeOfCall(op, args, {result}));
   node->resultMetas.push_back(shapeOf(target.tensor));
   if (!target.base) {
     target.gradFn = node;

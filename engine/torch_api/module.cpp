@@ -175,9 +175,11 @@ PyObject* makeTorchModule() {
       PyModuleDef_HEAD_INIT, "torch._C", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
   Ref module = Ref::steal(PyModule_Create(&definition));
   if (!module || tensorBaseType() == nullptr) return nullptr;
-  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0) return nullptr;
-  const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) && addTorchFunction(module.get()) &&
-                     addAutograd(module.get()) && addMethods() && addNamespaces(module.get()) && addSubModules(module.get());
+  if (PyModule_AddObjectRef(module.get(), "TensorBase", reinterpret_cast<PyObject*>(tensorBaseType())) < 0)
+    return nullptr;
+  const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) &&
+                     addTorchFunction(module.get()) && addAutograd(module.get()) && addMethods() &&
+                     addNamespaces(module.get()) && addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -26,12 +26,12 @@ constexpr FloatLimits floats[] = {
     {DType::Float8E5M2FNUZ, 8, 0.25, 57344.0, 0x1p-15, 1.0},
 };
 
-PyStructSequence_Field floatFields[] = {{"bits", nullptr}, {"eps", nullptr},  {"max", nullptr},
-                                        {"min", nullptr},  {"tiny", nullptr}, {"smallest_normal", nullptr},
+PyStructSequence_Field floatFields[] = {{"bits", nullptr},       {"eps", nullptr},   {"max", nullptr},
+                                        {"min", nullptr},        {"tiny", nullptr},  {"smallest_normal", nullptr},
                                         {"resolution", nullptr}, {"dtype", nullptr}, {nullptr, nullptr}};
 PyStructSequence_Desc floatDescription{"torch.finfo", nullptr, floatFields, 8};
-PyStructSequence_Field integerFields[] = {{"bits", nullptr}, {"max", nullptr}, {"min", nullptr}, {"dtype", nullptr},
-                                          {nullptr, nullptr}};
+PyStructSequence_Field integerFields[] = {
+    {"bits", nullptr}, {"max", nullptr}, {"min", nullptr}, {"dtype", nullptr}, {nullptr, nullptr}};
 PyStructSequence_Desc integerDescription{"torch.iinfo", nullptr, integerFields, 4};
 
 PyObject* filled(PyTypeObject* type, std::initializer_list<PyObject*> items) {
@@ -55,8 +55,10 @@ PyObject* finfo(PyObject*, PyObject* args) {
   const DType dtype = realOf(given ? dtypeOf(given).value_or(DType::Int64) : defaultDtype());
   const auto* found = std::ranges::find(floats, dtype, &FloatLimits::dtype);
   if (found == std::end(floats))
-    return PyErr_SetString(PyExc_TypeError, "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
-                                            "'torch.finfo'"), nullptr;
+    return PyErr_SetString(PyExc_TypeError,
+                           "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                           "'torch.finfo'"),
+           nullptr;
   const auto number = [](double value) { return PyFloat_FromDouble(value); };
   return filled(type, {PyLong_FromLong(found->bits), number(found->eps), number(found->max), number(-found->max),
                        number(found->tiny), number(found->tiny), number(found->resolution), nameOf(dtype)});
@@ -67,8 +69,10 @@ PyObject* iinfo(PyObject*, PyObject* args) {
   PyObject* given = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
   const auto dtype = dtypeOf(given);
   if (!dtype || !isIntegral(*dtype) || *dtype == DType::Bool)
-    return PyErr_SetString(PyExc_TypeError, "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
-                                            "'torch.iinfo'"), nullptr;
+    return PyErr_SetString(PyExc_TypeError,
+                           "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                           "'torch.iinfo'"),
+           nullptr;
   const int bits = int(itemSize(*dtype)) * 8;
   const bool isUnsigned = dtypeInfo(*dtype).torchName.find("uint") != std::string_view::npos;
   const std::uint64_t most = isUnsigned ? ~std::uint64_t{0} >> (64 - bits) : ~std::uint64_t{0} >> (65 - bits);
@@ -79,9 +83,8 @@ PyObject* iinfo(PyObject*, PyObject* args) {
 }  // namespace
 
 bool addNumberLimits(PyObject* module) {
-  static PyMethodDef functions[] = {{"finfo", finfo, METH_VARARGS, nullptr},
-                                    {"iinfo", iinfo, METH_VARARGS, nullptr},
-                                    {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef functions[] = {
+      {"finfo", finfo, METH_VARARGS, nullptr}, {"iinfo", iinfo, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;
 }
 

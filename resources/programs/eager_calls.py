@@ -26,6 +26,8 @@ def _kerf_run():
                 "requires_grad": value.requires_grad}
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
             text["type"] = type(value).__name__
+            if value.__dict__:
+                text["attributes"] = {name: repr(item) for name, item in value.__dict__.items()}
         return text
 
     def describe(value, prefix, counter):
@@ -36,13 +38,14 @@ def _kerf_run():
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             fields = {name: describe(getattr(value, name), prefix, counter) for name in value._fields}
             return {"namedtuple": type(value).__name__, "fields": fields}
-        if isinstance(value, torch.Size):
-            return {"tuple": list(value)}
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
             kind = "tuple" if isinstance(value, tuple) else "list"
             return {kind: [describe(item, prefix, counter) for item in value]}
         if isinstance(value, dict):
             return {"dict": [[key if isinstance(key, (str, int)) else str(key), describe(item, prefix, counter)] for key, item in value.items()]}
+        if hasattr(value, "__dict__") and not isinstance(value, (type, torch.nn.Module)) and not callable(value):
+            fields = {name: describe(item, prefix, counter) for name, item in vars(value).items()}
+            return {"object": type(value).__name__, "fields": fields}
         return {"py": repr(value), "type": type(value).__name__}
 
     def floats(value):

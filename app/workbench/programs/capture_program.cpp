@@ -15,7 +15,8 @@ Result<std::string> readProgram(const std::string& path) {
   std::error_code problem;
   const auto size = std::filesystem::file_size(path, problem);
   if (problem) return fail(ErrorCode::NotFound, "{}: {}", path, problem.message());
-  if (size > largestProgram) return fail(ErrorCode::TooLarge, "{} has {} bytes; a program has at most 16 MiB", path, size);
+  if (size > largestProgram)
+    return fail(ErrorCode::TooLarge, "{} has {} bytes; a program has at most 16 MiB", path, size);
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
