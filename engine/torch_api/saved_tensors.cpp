@@ -50,7 +50,8 @@ Result<Value> unpackValue(const Value& value, const std::vector<PackedTensor>& p
     const Ref object = Ref::steal(PyObject_CallOneArg(entry.unpack.get(), entry.object.get()));
     if (!object) return fail(pendingError());
     if (!isTensor(object.get()))
-      return fail(ErrorCode::BadUsage, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {}",
+      return fail(ErrorCode::BadUsage,
+                  "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {}",
                   Py_TYPE(object.get())->tp_name);
     Tensor back = tensorOf(object.get());
     back.traced = tensor.traced;
