@@ -45,7 +45,8 @@ for _name in dir(_VF):
     if not _name.startswith("__"):
         globals()[_name] = getattr(_VF, _name)
 
-_WHEN_USED = ("distributions", "export", "fx", "library", "optim", "profiler", "testing")
+_WHEN_USED = ("__future__", "_functorch", "_inductor", "_logging", "accelerator", "cpu", "distributed", "distributions",
+              "export", "fx", "library", "mps", "optim", "profiler", "testing")
 
 
 def __getattr__(name):

@@ -4,6 +4,16 @@ import functools
 import sys
 
 
+def _owner(module, name):
+    """Where a setting such as "triton.cudagraphs" is, and its last name."""
+    *path, leaf = name.split(".")
+    for part in path:
+        module = getattr(module, part)
+    if not hasattr(module, leaf):
+        raise AttributeError(f"{getattr(module, '__name__', module)}.{leaf} does not exist")
+    return module, leaf
+
+
 class _Patch:
     """Sets values, and puts the old ones back; also a decorator."""
 
@@ -12,17 +22,16 @@ class _Patch:
 
     def __enter__(self):
         module = sys.modules[self.module_name]
-        for name in self.changes:
-            if not hasattr(module, name):
-                raise AttributeError(f"{self.module_name}.{name} does not exist")
-        self.before.append({name: getattr(module, name) for name in self.changes})
+        before = []
         for name, value in self.changes.items():
-            setattr(module, name, value)
+            owner, leaf = _owner(module, name)
+            before.append((owner, leaf, getattr(owner, leaf)))
+            setattr(owner, leaf, value)
+        self.before.append(before)
 
     def __exit__(self, *args):
-        module = sys.modules[self.module_name]
-        for name, value in self.before.pop().items():
-            setattr(module, name, value)
+        for owner, leaf, value in reversed(self.before.pop()):
+            setattr(owner, leaf, value)
 
     def __call__(self, func):
         @functools.wraps(func)

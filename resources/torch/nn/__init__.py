@@ -7,6 +7,7 @@ from . import functional, init, parameter, utils  # noqa: F401
 from .modules import *  # noqa: F401, F403
 from . import modules, attention  # noqa: F401
 from .modules.module import Module  # noqa: F401
+from .parallel import DataParallel  # noqa: F401
 
 
 def factory_kwargs(kwargs):

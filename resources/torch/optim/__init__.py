@@ -2,6 +2,7 @@
 
 from . import lr_scheduler, swa_utils  # noqa: F401
 from .adadelta import Adadelta  # noqa: F401
+from .adafactor import Adafactor, Muon  # noqa: F401
 from .adagrad import Adagrad  # noqa: F401
 from .adam import Adam, AdamW, NAdam, RAdam  # noqa: F401
 from .adamax import Adamax  # noqa: F401

@@ -1,0 +1,3 @@
+"""torch._functorch: the names that programs use."""
+
+from . import config  # noqa: F401
