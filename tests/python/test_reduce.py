@@ -3,6 +3,7 @@ import ast
 import unittest
 
 from . import package  # noqa: F401
+from kerf.check.cuts import unused
 from kerf.check.inputs import plainer
 from kerf.check.moves import is_plausible
 from kerf.check.reduce import Reduction, prepared, text_of, weight_of
@@ -78,6 +79,38 @@ class ReduceTest(unittest.TestCase):
         found, _ = reduced("import torch\n\ndef build():\n    return (torch.sin, (torch.ones(64, 32),))\n",
                            lambda text: "torch.ones(" in text and "," in text.split("torch.ones(")[1].split(")")[0])
         self.assertIn("torch.ones(1, 1)", found)
+
+
+def long_program(count):
+    lines = ["    v0 = torch.sin(x)"] + ["    v%d = torch.mul(v%d, x)" % (n, n - 1) for n in range(1, count)]
+    lines[count // 2] = "    v%d = torch.cos(v%d)" % (count // 2, count // 2 - 1)
+    lines.insert(3, "    check = torch.ops.aten._assert_scalar.default(v1.shape[0] >= 2, 'text')")
+    return ("import torch\n\ndef f(x):\n%s\n    return (v%d,)\n\ndef build():\n    x = torch.randn(4)\n    return (f, (x,))\n"
+            % ("\n".join(lines), count - 1))
+
+
+class CutTest(unittest.TestCase):
+    def test_a_long_function_is_cut_by_halves(self):
+        source = prepared(long_program(200))
+        about = {"v%d" % n: "torch.randn(4)" for n in range(200)}
+        tests = []
+
+        def ask(sources):
+            tests.append(len(sources))
+            return next((at for at, text in enumerate(sources) if "torch.cos" in calls(text)), None)
+
+        reduction = Reduction(source, ask, batch=4)
+        reduction.cut(lambda _: about)
+        self.assertLess(len(calls(reduction.source)), 14)
+        self.assertNotIn("_assert_scalar", reduction.source)
+        self.assertLess(sum(tests), 150)
+        self.assertEqual([c for c in calls(reduction.run()) if c.startswith("torch")], ["torch.cos"])
+
+    def test_changes_are_not_swept_away(self):
+        tree = ast.parse("def f(x):\n    a = x.fill_(1)\n    b = torch.sin(x)\n    return (x,)\ndef build():\n    return (f, (1,))\n")
+        texts = [text_of(made) for made in unused(tree)]
+        self.assertIn("fill_", texts[0])
+        self.assertNotIn("sin", texts[0])
 
 
 class PlausibleTest(unittest.TestCase):

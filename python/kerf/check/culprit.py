@@ -50,10 +50,15 @@ def calls_in(source):
                 name = name.split(".")[-1] if not name.startswith("torch") else name
                 if name.split(".")[-1] not in own and name != "super":
                     found.append(name)
-            elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and not is_constant(node):
                 found.append({"BinOp": lambda: type(node.op).__name__.lower(), "UnaryOp": lambda: type(node.op).__name__.lower(),
                               "Compare": lambda: type(node.ops[0]).__name__.lower()}[type(node).__name__]())
     return found
+
+
+def is_constant(node):
+    """-1 is a number, not a call."""
+    return all(isinstance(n, (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)) for n in ast.walk(node))
 
 
 def own_settings(source):
@@ -123,11 +128,27 @@ def culprit_of(level, verdict, fixes, source):
         answer["part"] = op_of(name) if kind in ("decomposition", "lowering") and op_of(name) else name
         if verdict["status"] != "error" or not where:
             answer["subsystem"] = kind
+    elif fixes and not where:
+        answer["subsystem"], answer["part"] = fixes[0][0], "several together"
     lowered = [op_of(f[1]) for f in named if f[0] in ("decomposition", "lowering") and op_of(f[1])]
+    describe_part(answer, level, verdict, source)
     if lowered:
         answer["op"] = lowered[0]
     elif verdict["status"] == "error" and verdict["error"].get("ops"):
         answer["op"] = verdict["error"]["ops"][0]
     elif ops:
-        answer["op"] = ops[-1]
+        answer["op"] = ([o for o in ops if not o.split(".")[-1].split("(")[0] in TRANSFORMS] or ops)[-1]
     return answer
+
+
+TRANSFORMS = ("vmap", "grad", "grad_and_value", "hessian", "jacrev", "jacfwd", "vjp", "jvp", "sum", "mean", "checkpoint")
+
+
+def describe_part(answer, level, verdict, source):
+    """What the kind of the failure says where no part was found."""
+    if answer["part"] or verdict["status"] != "different":
+        return
+    if all(d["what"].startswith("call") for d in verdict["differences"]):
+        answer["part"] = "guards: a later call runs code that was made for an earlier one"
+    elif level == "aot_eager" and re.search(r"\w_\(|\] [-+*/]?= |__setitem__|__i\w+__\(", source):
+        answer["part"] = "functionalization of changed arguments and views"

@@ -3,6 +3,7 @@ from .pool import Task
 from .trial import BACKENDS, run_trial
 
 DEAD = ("crash", "hang")
+MEMORY = ("OutOfMemoryError", "MemoryError")  # of this machine, with several trials at the same time
 
 
 def task_of(job, limit):
@@ -20,7 +21,10 @@ def verdict_of(result, backend):
         return dict(result, differences=[], notes=[], at=stage)
     if result["status"] == "untestable":
         return result
-    return result["backends"].get(backend, {"status": "not reached"})
+    found = result["backends"].get(backend, {"status": "not reached"})
+    if found["status"] == "error" and found["error"]["root"] in MEMORY:
+        return {"status": "untestable", "error": found["error"]}
+    return found
 
 
 def signature_of(verdict):

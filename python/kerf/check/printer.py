@@ -69,6 +69,8 @@ def call_text(node):
     target = node.target
     if str(target) == "aten.sym_size.int":
         return "%s.shape[%s]" % tuple(args)
+    if str(target) == "aten.sym_storage_offset.default":
+        return "%s.storage_offset()" % args[0]
     if str(target) == "cond" and len(args) == 4:
         return "torch.cond(%s)" % ", ".join(args)
     if node.op == "call_method":

@@ -1,6 +1,7 @@
 """The delta loop: tries smaller programs until none of them fails in the same way."""
 import ast
 
+from .cuts import earlier_results, later_starts, unused, unused_arguments
 from .moves import FINISH, MOVES, is_plausible, size_of
 
 
@@ -70,13 +71,23 @@ class Reduction:
         self.told(self.source, self.tests)
         return True
 
+    def cut(self, about):
+        """Halves of a long function first. `about(source)`: texts that make values of its variables."""
+        self.step([unused])
+        while not self.is_over() and self.step([earlier_results]):
+            self.step([unused])
+        known = about(self.source)
+        while not self.is_over() and self.step([lambda tree: later_starts(tree, known)]):
+            self.step([unused])
+        self.step([unused_arguments])
+
     def run(self):
         """The smallest program found. One move after the other, from the start as long as anything helps."""
         for moves in (MOVES, MOVES + FINISH):
             again = True
             while again and not self.is_over():
                 again = False
-                for move in moves:
+                for move in [unused_arguments] + moves:
                     while not self.is_over() and self.step([move]):
                         again = True
         return self.source

@@ -4,9 +4,10 @@ import time
 
 from .capture import run_capture
 from .culprit import calls_in, culprit_of, questions
-from .detect import DEAD, first_failing, is_same, signature_of, verdict_of
+from .detect import DEAD, MEMORY, first_failing, is_same, signature_of, verdict_of
 from .inputs import has_stored, plainer
 from .journal import Journal, key_of
+from .locals import run_locals
 from .pool import Pool, Task
 from .reduce import Reduction, prepared, weight_of
 from .repro import Alone, script_of
@@ -21,7 +22,7 @@ class Session:
 
     def __init__(self, path, folder, progress, torch, jobs, limit=LIMIT):
         self.path, self.folder, self.progress, self.torch, self.jobs = path, folder, progress, torch, jobs
-        self.limit = min(limit, max(10.0, progress.budget / 3))
+        self.limit = min(limit, max(60.0, progress.budget / 3))
         os.makedirs(folder, exist_ok=True)
         self.pool = Pool(jobs, os.path.join(torch.folder, "pool"))
         self.journal = Journal(os.path.join(folder, "journal.jsonl"))
@@ -73,6 +74,7 @@ class Session:
         self.progress.say("comparing eager mode with the backends %s" % ", ".join(BACKENDS[:-1]))
         results = self.trials([self.job([b], again=b == "eager") for b in BACKENDS[:-1]])
         verdicts = {b: verdict_of(r, b) for b, r in zip(BACKENDS, results)}
+        self.again_alone(verdicts)
         self.about(results[0])
         if any(v["status"] == "untestable" for v in verdicts.values()):
             return verdicts
@@ -85,6 +87,12 @@ class Session:
                 verdicts["inductor"], self.caches = cached, True
                 self.report["notes"].append("only with the caches of compiled graphs, which are on where nobody turns them off")
         return verdicts
+
+    def again_alone(self, verdicts):
+        """Those that ran out of memory beside the others."""
+        for backend, verdict in verdicts.items():
+            if verdict["status"] == "untestable" and verdict.get("error", {}).get("root") in MEMORY:
+                verdicts[backend] = verdict_of(self.trials([self.job([backend], alone=True)])[0], backend)
 
     def about(self, result):
         if result and result["status"] == "tested":
@@ -165,14 +173,25 @@ class Session:
         def told(text, tests):
             self.progress.say("reducing: %d calls, %d trials" % (weight_of(text)[0], tests), always=False)
 
-        reduction = Reduction(source, self.ask(level, signature, values), self.jobs,
-                              lambda: self.progress.spent() > until * self.progress.budget, told)
+        def is_over():
+            """Small is enough: what is shorter by a number is not worth a minute."""
+            enough = small_enough if len(calls_in(reduction.source)) <= 3 else until * self.progress.budget
+            return self.progress.spent() > min(enough, until * self.progress.budget)
+
+        small_enough = max(60.0, self.progress.spent() + 25.0)
+        reduction = Reduction(source, self.ask(level, signature, values), self.jobs, is_over, told)
         if has_stored(source):
             reduction.step([plainer])
+        reduction.cut(lambda text: self.locals_of(text, values))
         found = reduction.run()
         while not self.progress.is_over() and reduction.step([plainer]):
             found = reduction.source
         return found
+
+    def locals_of(self, source, values):
+        result = self.trials([{"path": self.path, "source": source, "values": values, "backends": ["locals"], "threads": 2}],
+                             work=run_locals)[0]
+        return (result or {}).get("about", {})
 
     def minimal(self, level, signature):
         """(source, values) of the smallest program that fails in the same way."""
@@ -200,8 +219,28 @@ class Session:
         self.progress.say("turning off %d parts of the compiler, one at a time" % len(asked))
         jobs = [self.job([level], source=source, values=values, **changes) for _, _, changes in asked]
         results = self.trials(jobs, lambda i, r: self.progress.is_over()) if jobs else []
-        fixes = [q for q, r in zip(asked, results) if r and r["status"] == "tested" and verdict_of(r, level)["status"] == "ok"]
+        fixes = self.fixing(asked, results, level)
+        if not [f for f in fixes if f[1] != "*"]:
+            fixes = self.together(source, values, level, items, fixes) + fixes
         return culprit_of(level, verdict, fixes, source)
+
+    def together(self, source, values, level, items, fixes):
+        """Where only several steps at once explain it: the first at which all before it and it are enough."""
+        found = []
+        for kind, _, changes in fixes:
+            group = (changes.get("off") or ["|"])[0].split("|")[0]
+            own = [i for i in items if i.split("|")[0] == group][:60]
+            if not own or self.progress.is_over():
+                continue
+            asked = [(kind, item.split("|", 1)[1], {"off": own[:at + 1]}) for at, item in enumerate(own)]
+            results = self.trials([self.job([level], source=source, values=values, **c) for _, _, c in asked])
+            found += self.fixing(asked, results, level)[:1]
+        return found
+
+    @staticmethod
+    def fixing(asked, results, level):
+        """The questions with whose change the failure is gone."""
+        return [q for q, r in zip(asked, results) if r and r["status"] == "tested" and verdict_of(r, level)["status"] == "ok"]
 
     def run(self):
         """The report, as a dict that json can write."""

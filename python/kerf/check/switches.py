@@ -7,7 +7,7 @@ SETTINGS = [
     ("C++ vectorization", "torch._inductor.config.cpp.simdlen", 1, "vectorized C++ code"),
     ("C++ loops", "torch._inductor.config.cpp.threads", 1, "parallel C++ loops"),
     ("C++ loops", "torch._inductor.config.cpp.enable_tiling_heuristics", False, "choice of C++ tiles"),
-    ("C++ loops", "torch._inductor.config.cpp.enable_loop_tail_vec", False, "vectorized loop tails"),
+    ("C++ vectorization", "torch._inductor.config.cpp.enable_loop_tail_vec", False, "vectorized loop tails"),
     ("C++ compiler", "torch._inductor.config.cpp.enable_unsafe_math_opt_flag", False, "unsafe floating point flags"),
     ("C++ compiler", "torch._inductor.config.cpp.enable_floating_point_contract_flag", "off", "fused multiply and add"),
     ("pattern matcher", "torch._inductor.config.pattern_matcher", False, "pattern matcher"),
