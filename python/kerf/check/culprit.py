@@ -137,10 +137,12 @@ def culprit_of(level, verdict, fixes, source):
     elif verdict["status"] == "error" and verdict["error"].get("ops"):
         answer["op"] = verdict["error"]["ops"][0]
     elif ops:
-        answer["op"] = ([o for o in ops if not o.split(".")[-1].split("(")[0] in TRANSFORMS] or ops)[-1]
+        named_ops = [o for o in ops if o.split(".")[-1].split("(")[0] not in TRANSFORMS]
+        answer["op"] = ([o for o in named_ops if o not in ARITHMETIC] or named_ops or ops)[-1]
     return answer
 
 
+ARITHMETIC = ("usub", "uadd", "not", "add", "sub", "is", "isnot", "eq", "noteq", "lt", "gt", "lte", "gte")
 TRANSFORMS = ("vmap", "grad", "grad_and_value", "hessian", "jacrev", "jacfwd", "vjp", "jvp", "sum", "mean", "checkpoint")
 
 

@@ -3,11 +3,14 @@ import keyword
 import math
 import re
 
+from .inputs import makers
+
 INFIX = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
          "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
          "gt": ">", "ge": ">="}
 PREFIX = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
 MOST_ELEMENTS = 64  # of a tensor that is written out
+MOST_STORED = 16 << 20  # bytes of one that is kept in a file; of larger ones the values are made up
 
 
 class Unprintable(Exception):
@@ -42,7 +45,7 @@ def literal(value):
     if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)) or value is None or isinstance(value, (bool, int, float, str, complex)):
         return repr(value) if isinstance(value, str) or value is None else str(value)
     if isinstance(value, torch.device):
-        return "torch.device(%r)" % str(value)
+        return repr(str(value))
     if isinstance(value, slice):
         return "slice(%s, %s, %s)" % tuple(map(literal, (value.start, value.stop, value.step)))
     if isinstance(value, (tuple, torch.Size)):
@@ -63,6 +66,16 @@ def identifier(name):
     return name + "_" if keyword.iskeyword(name) or name in ("torch", "math", "build") else name
 
 
+def index_text(index):
+    """What stands between [ and ]: slices as people write them."""
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(index_text, index)) + ("," if len(index) == 1 else "")
+    if isinstance(index, slice):
+        ends = [literal(end) if end is not None else "" for end in (index.start, index.stop, index.step)]
+        return ":".join(ends[:2] if index.step is None else ends)
+    return literal(index)
+
+
 def call_text(node):
     """The right side of a node's line."""
     args = [literal(a) for a in node.args]
@@ -78,7 +91,7 @@ def call_text(node):
     name, module = getattr(target, "__name__", ""), getattr(target, "__module__", "")
     if module in ("_operator", "operator"):
         if name == "getitem":
-            return "%s[%s]" % (args[0], args[1])
+            return "%s[%s]" % (args[0], index_text(node.args[1]))
         if name in INFIX:
             return "%s %s %s" % (args[0], INFIX[name], args[1])
         if name in PREFIX:
@@ -86,7 +99,7 @@ def call_text(node):
         if name.startswith("i") and name[1:] in INFIX:  # the name stays that of the changed value
             return "%s.__%s__(%s)" % (args[0], name, args[1])
         if name == "setitem":
-            return "%s.__setitem__(%s, %s)" % tuple(args)
+            return "%s[%s] = %s" % (args[0], index_text(node.args[1]), args[2])
     if target is getattr:
         return "%s.%s" % (args[0], node.args[1])
     return "%s(%s)" % (name_of_function(target), joined(args, node.kwargs))
@@ -103,7 +116,8 @@ def body_of(module, indent, values):
     lines, results = [], []
     for node in module.graph.nodes:
         if node.op in ("call_function", "call_method"):
-            lines.append("%s%s = %s" % (indent, identifier(node.name), call_text(node)))
+            name = "" if getattr(node.target, "__name__", "") == "setitem" else identifier(node.name) + " = "
+            lines.append(indent + name + call_text(node))
         elif node.op == "get_attr":
             held = attribute(module, node.target)
             if isinstance(held, torch.fx.GraphModule):
@@ -147,6 +161,8 @@ def tensor_text(tensor, name, stored):
     if plain and 0 < value.numel() <= MOST_ELEMENTS and type(value) in (torch.Tensor, torch.nn.Parameter):
         text = re.sub(r"\b(inf|nan)\b", r'float("\1")', str(value.cpu().tolist()))
         return "torch.tensor(%s%s%s)%s" % (text, kind or (", dtype=torch.float32" if value.dtype == torch.float32 else ""), place, ending)
+    if value.numel() * value.element_size() > MOST_STORED:
+        return next(makers(tuple(value.shape), tuple(value.stride()), str(value.dtype), value.device.type)) + ending
     stored[name] = value
     about = (name, tuple(value.shape), tuple(value.stride()), str(value.dtype), value.device.type)
     return "KERF_VALUES[%s]()%s" % (", ".join(map(repr, about)), ending)

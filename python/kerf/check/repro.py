@@ -142,9 +142,9 @@ class Alone:
         self.verdict = verdict
         self.log = path + ".log"
         env = dict(os.environ)
-        if caches:
-            env.update(TORCHINDUCTOR_FX_GRAPH_CACHE="1", TORCHINDUCTOR_AUTOGRAD_CACHE="1")
-        if torch.all_instructions:  # what they are was tried out already; each new process would try again
+        if not caches:
+            env.update(TORCHINDUCTOR_FX_GRAPH_CACHE="0", TORCHINDUCTOR_AUTOGRAD_CACHE="0")
+        if torch.best_instructions:  # what they are was tried out already; each new process would try again
             env["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen([sys.executable, path], env=env, stdin=subprocess.DEVNULL, stdout=out,

@@ -274,7 +274,7 @@ class Session:
         alone = self.begin_alone(source, values, level, verdict)
         self.report["culprit"] = self.culprit(source, values, level, verdict)
         self.progress.say("waiting for repro.py in a process of its own")
-        fails, output = alone.wait(max(20.0, self.progress.left() + 20.0))
+        fails, output = alone.wait(max(90.0, self.progress.left() + 20.0))
         self.report["minimal"].update(fails_alone=fails, output=output)
 
     def begin_alone(self, source, values, level, verdict):

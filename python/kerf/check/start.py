@@ -22,6 +22,9 @@ def tools_place():
     return os.path.join(base, "kerf", "torch-tools")
 
 
+CACHES = ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE")
+
+
 class Torch:
     """Imported once. `warm()` must be called before Inductor is asked to compile for the CPU in a fork."""
 
@@ -29,7 +32,7 @@ class Torch:
         self.folder, self.jobs, self.keep, self.on_gpu = folder, jobs, keep and not on_gpu, on_gpu
         self.seconds = {}
         self.version = ""
-        self.all_instructions = False  # whether code runs with all vector instructions that the processor claims
+        self.best_instructions = False  # whether the best vector instructions that the processor claims are those that are used
         self.start, self.warming, kept, self.shared = worker_modules()
         self.tools = kept.KeptTools(tools_place() if self.keep else "", folder)
 
@@ -38,6 +41,9 @@ class Torch:
         began = time.monotonic()
         tempfile.tempdir = self.folder
         self.start.keep_apart(self.folder, "cuda" if self.on_gpu else "cpu")
+        for name in CACHES:  # a setting in the environment could not be changed by those that look for faults of caches
+            self.shared.PRIVATE.pop(name, None)
+            os.environ.pop(name, None)
         os.environ.update(self.shared.PRIVATE)
         self.shared.timed("kept tools", self.tools.fetch)
         self.start.import_torch(self.jobs)
@@ -58,17 +64,17 @@ class Torch:
         if self.keep:
             self.shared.timed("keeping tools", self.tools.store)
         self.seconds["warm"] = time.monotonic() - began
-        self.all_instructions = self.are_all_valid()
+        self.best_instructions = self.are_best_valid()
         broken = [n for n in self.shared.STATE["notes"] if n.startswith("a first compile:")]
         return broken[0] if broken else None
 
     @staticmethod
-    def are_all_valid():
+    def are_best_valid():
         try:
             from torch._inductor import cpu_vec_isa
 
             claimed = cpu_vec_isa.x86_isa_checker()
             able = [i for i in cpu_vec_isa.supported_vec_isa_list if all(name in claimed for name in str(i).split())]
-            return len(able) == len(cpu_vec_isa.valid_vec_isa_list()) > 0
+            return bool(able) and str(able[0]) == str(cpu_vec_isa.valid_vec_isa_list()[0])
         except Exception:
             return False
