@@ -70,7 +70,8 @@ class AotTracer : public OpTracer, private ViewCalls {
   Result<Value> write(const BoundArguments& call, const ValueList& given) const;
   Result<Value> copyInto(const BoundArguments& call) const;
   Result<Value> reshape(const ValueList& args) const;
-  Result<Value> applyFunction(const ValueList& args, const SubgraphCaller& subgraphs) const;
+  Result<Value> applyFunction(const ValueList& args, const KeywordValues& kwargs,
+                              const SubgraphCaller& subgraphs) const;
   Result<Tensor> view(const ViewStep& step, const Tensor& base) const override;
   Result<Tensor> unview(const ViewStep& step, const Tensor& base, const Tensor& view) const override;
   Value refreshed(const Value& value) const;

@@ -1,5 +1,8 @@
 // AotTracer's higher-order ops: wrappers, which are written out, and torch.autograd.Function.
 #include "engine/autograd/aot_tracer.h"
+
+#include <algorithm>
+
 #include "engine/autograd/restored_setting.h"
 #include "engine/ops/higher_order/higher_order.h"
 
@@ -8,7 +11,7 @@ namespace kerf::inline autograd {
 Result<Value> AotTracer::callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                          const SubgraphCaller& subgraphs) const {
   const std::string_view name = target.text.substr(target.text.rfind('.') + 1);
-  if (name == "autograd_function_apply") return applyFunction(args, subgraphs);
+  if (name == "autograd_function_apply") return applyFunction(args, kwargs, subgraphs);
   std::optional<GradMode> mode;
   if (name == "wrap_with_set_grad_enabled" && !args.empty() && args[0].as<bool>())
     mode.emplace(*this, *args[0].as<bool>());
@@ -17,11 +20,16 @@ Result<Value> AotTracer::callHigherOrder(const OpTarget& target, const ValueList
 }
 
 /// autograd_function_apply(forward, backward, *args): forward(ctx, *args) gives (output, saved values), backward(ctx,
-/// *gradients, *saved values) the gradients of the tensors among the arguments.
-Result<Value> AotTracer::applyFunction(const ValueList& args, const SubgraphCaller& subgraphs) const {
+/// *gradients, *saved values) the gradients of the tensors among the arguments. Newer calls, which say what is saved, have
+/// no ctx.
+Result<Value> AotTracer::applyFunction(const ValueList& args, const KeywordValues& kwargs,
+                                       const SubgraphCaller& subgraphs) const {
   if (args.size() < 2 || args[0].as<std::string>() == nullptr || args[1].as<std::string>() == nullptr)
     return fail(ErrorCode::UnsupportedOp, "autograd_function_apply needs a forward and a backward graph");
-  ValueList operands{Value()};
+  const bool hasContext =
+      std::ranges::none_of(kwargs, [](const auto& entry) { return entry.first == "saved_for_backward_idx"; });
+  const ValueList context(hasContext ? 1 : 0);
+  ValueList operands = context;
   operands.insert(operands.end(), args.begin() + 2, args.end());
   Value result;
   {
@@ -33,7 +41,7 @@ Result<Value> AotTracer::applyFunction(const ValueList& args, const SubgraphCall
   KERF_TRY(const Value output, current(result.list()[0]));
   KERF_TRY(const Value saved, current(result.list()[1]));
   ValueList inputs;
-  for (std::size_t i = 1; i < operands.size(); ++i) {
+  for (std::size_t i = context.size(); i < operands.size(); ++i) {
     if (!operands[i].isTensor()) continue;
     KERF_TRY(Value now, current(operands[i]));
     inputs.push_back(std::move(now));
@@ -41,9 +49,9 @@ Result<Value> AotTracer::applyFunction(const ValueList& args, const SubgraphCall
   if (!recordsGradients() || !m_tape.tracksAny(inputs, {})) return result.list()[0];
   const ValueList outputs = partsOf(output), kept = partsOf(saved);
   const SubgraphCaller* caller = &subgraphs;
-  const auto backward = [outputs, kept, caller, path = *args[1].as<std::string>()](
+  const auto backward = [outputs, kept, caller, context, path = *args[1].as<std::string>()](
                             const ValueList& grads, const OpRunner& run) -> Result<ValueList> {
-    ValueList values{Value()};
+    ValueList values = context;
     for (std::size_t i = 0; i < grads.size(); ++i) {
       KERF_TRY(Value zeros, grads[i].isTensor() ? grads[i] : run.value("aten.zeros_like.default"_op, {outputs[i]}));
       values.push_back(std::move(zeros));

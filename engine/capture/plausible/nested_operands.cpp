@@ -87,13 +87,17 @@ std::vector<NestedOperand> nestedOperands(const GraphModule& owner, const Node& 
   std::vector<NestedOperand> found;
   if (row == std::end(rows)) return found;
   const std::vector<const Argument*> operands = operandsOf(node, *row);
+  // autograd_function_apply has a ctx in front only where it does not say what is saved.
+  const bool saysSaved =
+      std::ranges::any_of(node.kwargs(), [](const auto& entry) { return entry.first == "saved_for_backward_idx"; });
+  const std::size_t first = saysSaved ? 0 : row->first;
   for (const int place : row->graphs) {
     if (place == none || std::size_t(place) >= node.args().size()) continue;
     const std::string path = pathOf(owner.graph, node.args()[std::size_t(place)]);
     const Submodule* nested = path.empty() ? nullptr : owner.submodule(path);
     if (nested == nullptr || !nested->graph) continue;
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (*operands[i] == Argument(value)) found.push_back({nested->graph.get(), row->first + i, path});
+      if (*operands[i] == Argument(value)) found.push_back({nested->graph.get(), first + i, path});
   }
   return found;
 }

@@ -86,10 +86,11 @@ Result<Value> runOutDtype(const HigherOrderCall& call) {
   return call.ops.call(op, operands, {});
 }
 
-/// autograd_function_apply(forward, backward, *args): forward(ctx, *args) gives the output and what it saved.
+/// autograd_function_apply(forward, backward, *args): forward(ctx, *args) gives the output and what it saved; without a
+/// ctx where the call says which of the arguments are saved.
 Result<Value> runAutogradFunction(const HigherOrderCall& call) {
   KERF_TRY(const std::string forward, call.graph(0));
-  ValueList operands{Value()};
+  ValueList operands(call.find(SIZE_MAX, "saved_for_backward_idx") != nullptr ? 0 : 1);
   for (std::size_t i = 2; i < call.args.size(); ++i) operands.push_back(call.args[i]);
   KERF_TRY(const Value result, call.run(forward, operands));
   if (!result.isList() || result.list().empty())
