@@ -183,6 +183,8 @@ constexpr OpRow spreadRows[] = {
     compositeRow(msortProgram, "aten::msort(Tensor self) -> Tensor"),
     based(floatPowerProgram, "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
           "aten.pow.Tensor_Scalar"),
+    based(floatPowerProgram, "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+          "aten.pow.Tensor_Tensor"),
     based(floatPowerProgram, "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", "aten.pow.Scalar"),
     compositeRow(typedNorm, "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
                  reduction),

@@ -134,7 +134,6 @@ constexpr PointwiseSpec powNumber = [] {
   spec.select = rootForm;
   return spec;
 }();
-constexpr PointwiseSpec powFloat = powSpec(floatSpec<Pow>());
 
 /// add and sub take `alpha` as third operand only when it is not 1. Unlike mul and div they round numbers to the
 /// tensor's type first.
@@ -232,7 +231,6 @@ constexpr OpRow pointwiseBinaryRows[] = {
      &powNumber},
     pointwiseRow("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powSame),
     pointwiseRow("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", powSame),
-    pointwiseRow("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powFloat),
     pointwiseRow("aten::maximum(Tensor self, Tensor other) -> Tensor", ordered<Maximum>),
     pointwiseRow("aten::minimum(Tensor self, Tensor other) -> Tensor", ordered<Minimum>),
     pointwiseRow("aten::max.other(Tensor self, Tensor other) -> Tensor", ordered<Maximum>),

@@ -134,7 +134,6 @@ constexpr OpFacts pointwiseDerivativesTable[] = {
     slope<remainder>("aten::remainder"),
     slope<powNumber>("aten::pow.Tensor_Scalar"),
     slope<powTensor>("aten::pow.Tensor_Tensor"),
-    slope<powTensor>("aten::float_power.Tensor_Tensor"),
     slope<powOfNumber>("aten::pow.Scalar"),
     slope<where>("aten::where"),
     slope<maximum>("aten::maximum"),
