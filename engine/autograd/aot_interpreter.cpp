@@ -22,7 +22,7 @@ Result<Value> AotInterpreter::callFunction(const Node& node, const ValueList& ar
     if (callsGraphs(target)) return callWithGraphs(node, args, kwargs);
     return m_tracer.callHigherOrder(OpTarget(node.opId(), target), args, kwargs, *this);
   }
-  const std::string_view onTensors = tensorOperator(target);
+  const std::string onTensors = tensorOperator(target);
   if (!onTensors.empty() && std::ranges::any_of(args, holdsTensor)) return m_tracer.call(onTensors, args, kwargs);
   return m_tracer.call(OpTarget(node.opId(), target), args, kwargs);
 }

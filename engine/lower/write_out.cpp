@@ -40,7 +40,7 @@ bool isWrittenOut(const GraphModule& module, const Node& node) {
 
 std::string targetOf(const GraphModule& module, const Node& node) {
   if (node.op() == Opcode::CallMethod) return "method." + node.target();
-  if (isTensorOperator(node)) return fmt::format("torch.ops.{}", tensorOperator(node.target()));
+  if (isTensorOperator(node)) return tensorOperator(node.target());
   if (node.op() == Opcode::CallFunction) return node.target();
   return fmt::format("module:{}={}", node.target(), module.submodule(node.target())->repr);
 }

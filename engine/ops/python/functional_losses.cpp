@@ -1,5 +1,7 @@
 // Losses as torch.nn.functional takes them: `reduction` by name, size_average and reduce of old, then the ATen op.
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/python/python_level.h"
@@ -9,45 +11,37 @@ namespace {
 
 enum Reduction : std::int64_t { byNone = 0, byMean = 1, bySum = 2 };
 
-/// The parameters of torch.nn.functional's signature, in its order. Those that `tensors` counts are required.
+/// Losses that are one ATen op.
 struct FunctionalLoss {
   std::string_view name;
-  std::size_t tensors;
-  std::vector<std::string_view> rest;
   std::string_view op{};  ///< of ATen where it is not `name`
 };
-
-const std::vector<FunctionalLoss>& functionalLosses() {
-  static const std::vector<FunctionalLoss> losses = {
-      {"mse_loss", 2, {"size_average", "reduce", "reduction", "weight"}},
-      {"l1_loss", 2, {"size_average", "reduce", "reduction", "weight"}},
-      {"smooth_l1_loss", 2, {"size_average", "reduce", "reduction", "beta"}},
-      {"huber_loss", 2, {"reduction", "delta", "weight"}},
-      {"kl_div", 2, {"size_average", "reduce", "reduction", "log_target"}},
-      {"nll_loss", 2, {"weight", "size_average", "ignore_index", "reduce", "reduction"}, "nll_loss_nd"},
-      {"binary_cross_entropy", 2, {"weight", "size_average", "reduce", "reduction"}},
-      {"binary_cross_entropy_with_logits", 2, {"weight", "size_average", "reduce", "reduction", "pos_weight"}},
-      {"soft_margin_loss", 2, {"size_average", "reduce", "reduction"}},
-      {"multi_margin_loss", 2, {"p", "margin", "weight", "size_average", "reduce", "reduction"}},
-      {"multilabel_margin_loss", 2, {"size_average", "reduce", "reduction"}},
-      {"hinge_embedding_loss", 2, {"margin", "size_average", "reduce", "reduction"}},
-      {"cosine_embedding_loss", 3, {"margin", "size_average", "reduce", "reduction"}},
-      {"margin_ranking_loss", 3, {"margin", "size_average", "reduce", "reduction"}},
-      {"triplet_margin_loss", 3, {"margin", "p", "eps", "swap", "size_average", "reduce", "reduction"}},
-      {"poisson_nll_loss", 2, {"log_input", "full", "size_average", "eps", "reduce", "reduction"}},
-  };
-  return losses;
-}
+constexpr FunctionalLoss functionalLosses[] = {
+    {"mse_loss"},
+    {"l1_loss"},
+    {"smooth_l1_loss"},
+    {"huber_loss"},
+    {"kl_div"},
+    {"nll_loss", "nll_loss_nd"},
+    {"binary_cross_entropy"},
+    {"binary_cross_entropy_with_logits"},
+    {"soft_margin_loss"},
+    {"multi_margin_loss"},
+    {"hinge_embedding_loss"},
+    {"cosine_embedding_loss"},
+    {"margin_ranking_loss"},
+    {"triplet_margin_loss"},
+    {"poisson_nll_loss"},
+    {"cross_entropy", "cross_entropy_loss"},
+    {"ctc_loss"},
+};
 
 /// One call of a loss: its parameters by name.
 struct LossCall {
   const PythonCall& call;
-  const FunctionalLoss& loss;
 
   const Value* find(std::string_view key) const {
-    const auto at = std::ranges::find(loss.rest, key);
-    if (at == loss.rest.end()) return nullptr;
-    const Value* value = call.find(loss.tensors + std::size_t(at - loss.rest.begin()), key);
+    const Value* value = call.find(SIZE_MAX, key);
     return value == nullptr || value->isNone() ? nullptr : value;
   }
   bool flag(std::string_view key) const {
@@ -64,8 +58,8 @@ Result<std::int64_t> reductionOf(const LossCall& c) {
   const std::string* name = given != nullptr ? given->as<std::string>() : nullptr;
   if (given == nullptr || (name != nullptr && *name == "mean")) return byMean;
   if (name != nullptr && *name == "none") return byNone;
-  if (name != nullptr && (*name == "sum" || (*name == "batchmean" && c.loss.name == "kl_div"))) return bySum;
-  return fail(ErrorCode::BadInput, "{}: {} is not a valid value for reduction", c.loss.name,
+  if (name != nullptr && (*name == "sum" || (*name == "batchmean" && c.call.name == "kl_div"))) return bySum;
+  return fail(ErrorCode::BadInput, "{}: {} is not a valid value for reduction", c.call.name,
               name != nullptr ? *name : std::string("this"));
 }
 
@@ -75,70 +69,230 @@ bool isBatchMean(const LossCall& c) {
   return !old && given != nullptr && given->as<std::string>() != nullptr && *given->as<std::string>() == "batchmean";
 }
 
-/// Whether an argument is what the schema gives it anyway.
-bool isDefault(const Value& value, const Value& byDefault) {
-  const auto equal = [&]<class T>() {
-    return value.as<T>() && byDefault.as<T>() && *value.as<T>() == *byDefault.as<T>();
-  };
-  return (value.isNone() && byDefault.isNone()) || equal.template operator()<bool>() ||
-         equal.template operator()<std::int64_t>() || equal.template operator()<double>();
+Result<Value> functionalLoss(const PythonCall& call);
+
+/// The losses that have `weight` apply it to what the op gives for each element.
+Result<Value> weighted(const LossCall& c, const Value& weight) {
+  KERF_TRY(const std::int64_t reduction, reductionOf(c));
+  KeywordValues named;
+  for (const auto& [key, value] : c.call.kwargs)
+    if (key != "weight") named.emplace_back(key, key == "reduction" ? Value(std::string("none")) : value);
+  for (auto& [key, value] : named)
+    if (key == "size_average" || key == "reduce") value = Value();
+  const PythonCall plain{c.call.name, c.call.args, named, c.call.ops};
+  KERF_TRY(const Value each, functionalLoss(plain));
+  KERF_TRY(const Value times, c.call.aten("mul.Tensor", {each, weight}));
+  if (reduction == byNone) return times;
+  KERF_TRY(const Value sum, c.call.aten("sum.default", {times}));
+  if (reduction == bySum) return sum;
+  KERF_TRY(const Value total, c.call.aten("sum.default", {weight}));
+  return c.call.aten("div.Tensor", {sum, total});
 }
 
-/// What the signature of torch.nn.functional has as default, and ATen's schema has not.
-void fillPoisson(const LossCall& c, KeywordValues& named) {
-  if (c.loss.name != "poisson_nll_loss") return;
-  if (c.find("log_input") == nullptr) named.emplace_back("log_input", Value(true));
-  if (c.find("full") == nullptr) named.emplace_back("full", Value(false));
-  if (c.find("eps") == nullptr) named.emplace_back("eps", Value(1e-8));
-}
-
-/// As PyTorch records the call: positions, and no defaults at the end.
-Result<Value> callAten(const LossCall& c, const ValueList& tensors, const KeywordValues& named) {
-  const std::string name = fmt::format("aten.{}.default", c.loss.op.empty() ? c.loss.name : c.loss.op);
-  const OpInfo* op = findOp(OpTarget(name));
-  if (op == nullptr) return fail(ErrorCode::UnsupportedOp, "no op is called '{}'", name);
-  KERF_TRY(const BoundArguments all, bindArguments(*op, tensors, named));
-  const auto plain = bindArguments(*op, tensors, {});
-  ValueList positions;
-  KeywordValues keywords;
-  std::size_t used = tensors.size();
-  for (std::size_t i = 0; i < all.values.size(); ++i) {
-    const bool isKeyword = op->schema.arguments[i].keywordOnly;
-    const bool differs = !plain || !isDefault(all.values[i], plain->values[i]);
-    if (!isKeyword) positions.push_back(all.values[i]);
-    if (!isKeyword && differs) used = std::max(used, positions.size());
-    if (isKeyword && differs) keywords.emplace_back(op->schema.arguments[i].name, all.values[i]);
-  }
-  positions.resize(used);
-  return c.call.ops.call("torch.ops." + name, positions, keywords);
-}
+/// Losses whose element losses ATen does not weight.
+bool weightsElements(std::string_view name) { return name == "mse_loss" || name == "l1_loss" || name == "huber_loss"; }
 
 Result<Value> functionalLoss(const PythonCall& call) {
-  const LossCall c{call, *std::ranges::find(functionalLosses(), call.name, &FunctionalLoss::name)};
+  const LossCall c{call};
+  if (weightsElements(call.name) && c.find("weight") != nullptr) return weighted(c, *c.find("weight"));
+  const auto* loss = std::ranges::find(functionalLosses, call.name, &FunctionalLoss::name);
+  const std::string name = fmt::format("aten.{}.default", loss->op.empty() ? loss->name : loss->op);
+  const OpInfo* op = findOp(OpTarget(call.name == "ctc_loss" ? "aten.ctc_loss.IntList" : name));
+  if (op == nullptr) return fail(ErrorCode::UnsupportedOp, "no op is called '{}'", name);
   KERF_TRY(const std::int64_t reduction, reductionOf(c));
-  static constexpr std::string_view tensorNames[] = {"input",  "target",   "input1",  "input2",
-                                                     "anchor", "positive", "negative"};
-  ValueList tensors(call.args.begin(), call.args.begin() + std::ptrdiff_t(std::min(call.args.size(), c.loss.tensors)));
-  for (const auto& [key, value] : call.kwargs)
-    if (std::ranges::find(tensorNames, key) != std::end(tensorNames)) tensors.push_back(value);
-  KeywordValues named{{"reduction", Value(reduction)}};
-  for (const std::string_view key : c.loss.rest) {
-    const Value* value = c.find(key);
-    if (value == nullptr || key == "reduction" || key == "size_average" || key == "reduce") continue;
-    named.emplace_back(std::string(key), *value);
+  KeywordValues named;
+  for (const auto& [key, value] : call.kwargs) {
+    if (key == "size_average" || key == "reduce") continue;
+    const bool isSelf = key == "input" && op->schema.arguments[0].name == "self";
+    if (std::ranges::find(op->schema.arguments, isSelf ? "self" : key, &SchemaArgument::name) ==
+        op->schema.arguments.end())
+      continue;
+    named.emplace_back(isSelf ? "self" : key, key == "reduction" ? Value(reduction) : value);
   }
-  fillPoisson(c, named);
-  KERF_TRY(const Value loss, callAten(c, tensors, named));
-  if (!isBatchMean(c)) return loss;
+  KERF_TRY(const Value value, callNamed(*op, named, call.ops));
+  if (!isBatchMean(c)) return value;
+  KERF_TRY(const Tensor input, call.tensor(SIZE_MAX, "input"));
+  return call.aten("div.Tensor", {value, Value(input.symSize(0))});
+}
+
+/// The loss of the logarithms alone, each class as likely: what label_smoothing mixes in. Ignored targets count nothing.
+struct Smoothing {
+  const LossCall& c;
+  Value logs, target, weight;
+  std::int64_t dim = 1;
+  SymInt classes = 1;
+
+  Result<Value> weighted() const {
+    if (!weight.isTensor()) return logs;
+    SymSizes sizes(std::size_t(logs.tensor().dim()), SymInt(1));
+    sizes[std::size_t(dim)] = classes;
+    KERF_TRY(const Value wide, c.call.aten("view.default", {weight, intList(sizes)}));
+    return c.call.aten("mul.Tensor", {logs, wide});
+  }
+  /// What the mean divides by: targets that count, or the sum of their weights.
+  Result<Value> count(const Value& kept) const {
+    if (!weight.isTensor()) return c.call.aten("sum.default", {kept});
+    KERF_TRY(const Value safe, c.call.aten("mul.Tensor", {target, kept}));
+    KERF_TRY(const Value each, c.call.aten("index.Tensor", {weight, Value(ValueList{safe})}));
+    KERF_TRY(const Value counted, c.call.aten("mul.Tensor", {each, kept}));
+    return c.call.aten("sum.default", {counted});
+  }
+  Result<Value> loss(std::int64_t reduction) const {
+    KERF_TRY(const Value terms, weighted());
+    KERF_TRY(const Value sums, c.call.aten("sum.dim_IntList", {terms, intList({dim})}));
+    KERF_TRY(const Value negative, c.call.aten("neg.default", {sums}));
+    KERF_TRY(const Value kept, c.call.aten("ne.Scalar", {target, c.call.get(SIZE_MAX, "ignore_index")}));
+    KERF_TRY(const Value ignored, c.call.aten("logical_not.default", {kept}));
+    KERF_TRY(const Value each, c.call.aten("masked_fill.Scalar", {negative, ignored, Value(0.0)}));
+    if (reduction == byNone) return each;
+    KERF_TRY(const Value sum, c.call.aten("sum.default", {each}));
+    if (reduction == bySum) return sum;
+    KERF_TRY(const Value by, count(kept));
+    return c.call.aten("div.Tensor", {sum, by});
+  }
+};
+
+/// Targets that are probabilities are smoothed themselves.
+Result<Value> smoothedTarget(const LossCall& c, double smoothing, SymInt classes) {
+  KERF_TRY(const Value kept, c.call.aten("mul.Tensor", {c.call.get(1, "target"), Value(1 - smoothing)}));
+  return c.call.aten("add.Tensor", {kept, Value(smoothing / double(std::int64_t(classes)))});
+}
+
+Result<Value> crossEntropy(const PythonCall& call) {
+  const double smoothing = call.number(SIZE_MAX, "label_smoothing", 0);
+  if (smoothing == 0) return functionalLoss(call);
+  if (smoothing < 0 || smoothing > 1)
+    return fail(ErrorCode::BadInput, "cross_entropy: label_smoothing must be between 0.0 and 1.0, got {}", smoothing);
   KERF_TRY(const Tensor input, call.tensor(0, "input"));
-  return call.aten("div.Tensor", {loss, Value(input.symSize(0))});
+  KERF_TRY(const Tensor target, call.tensor(1, "target"));
+  const std::int64_t dim = input.dim() == 1 ? 0 : 1;
+  const SymInt classes = input.symSize(dim);
+  KeywordValues named = call.kwargs;
+  for (auto& [key, value] : named)
+    if (key == "label_smoothing") value = Value(0.0);
+  const LossCall c{call};
+  if (isFloating(target.dtype())) {
+    for (auto& [key, value] : named)
+      if (key == "target") {
+        KERF_TRY(value, smoothedTarget(c, smoothing, classes));
+      }
+    return functionalLoss({call.name, call.args, named, call.ops});
+  }
+  KERF_TRY(const std::int64_t reduction, reductionOf(c));
+  KERF_TRY(const Value plain, functionalLoss({call.name, call.args, named, call.ops}));
+  KERF_TRY(const Value logs, call.aten("_log_softmax.default", {Value(input), Value(dim), Value(false)}));
+  KERF_TRY(const Value smooth,
+           (Smoothing{c, logs, Value(target), call.get(SIZE_MAX, "weight"), dim, classes}.loss(reduction)));
+  KERF_TRY(const Value most, call.aten("mul.Tensor", {plain, Value(1 - smoothing)}));
+  KERF_TRY(const Value rest, call.aten("mul.Tensor", {smooth, Value(smoothing / double(std::int64_t(classes)))}));
+  return call.aten("add.Tensor", {most, rest});
+}
+
+/// What a loss of each element becomes.
+Result<Value> reduced(const LossCall& c, const Value& each) {
+  KERF_TRY(const std::int64_t reduction, reductionOf(c));
+  if (reduction == byNone) return each;
+  return c.call.aten(reduction == byMean ? "mean.default" : "sum.default", {each});
+}
+
+/// (log(var) + (input - target)² / var) / 2, with a variance of eps at least
+Result<Value> gaussianNll(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  Value variance = call.get(2, "var");
+  if (isNumber(variance)) {
+    const Value number = variance;
+    KERF_TRY(const Value ones, call.aten("ones_like.default", {Value(input)}));
+    KERF_TRY(variance, call.aten("mul.Tensor", {ones, number}));
+  } else if (variance.isTensor() && variance.tensor().dim() + 1 == input.dim()) {
+    KERF_TRY(variance, call.aten("unsqueeze.default", {variance, Value(std::int64_t{-1})}));
+  }
+  KERF_TRY(const Value bounded, call.aten("clamp_min.default", {variance, call.get(4, "eps")}));
+  KERF_TRY(const Value log, call.aten("log.default", {bounded}));
+  KERF_TRY(const Value gap, call.aten("sub.Tensor", {Value(input), call.get(1, "target")}));
+  KERF_TRY(const Value square, call.aten("pow.Tensor_Scalar", {gap, Value(std::int64_t{2})}));
+  KERF_TRY(const Value share, call.aten("div.Tensor", {square, bounded}));
+  KERF_TRY(const Value both, call.aten("add.Tensor", {log, share}));
+  KERF_TRY(Value each, call.aten("mul.Tensor", {both, Value(0.5)}));
+  if (call.flag(3, "full", false)) {
+    KERF_TRY(each, call.aten("add.Tensor", {each, Value(0.5 * std::log(2 * std::numbers::pi))}));
+  }
+  return reduced({call}, each);
+}
+
+Result<Value> multilabelSoftMargin(const PythonCall& call) {
+  const Value input = call.get(0, "input"), target = call.get(1, "target"), weight = call.get(2, "weight");
+  KERF_TRY(const Tensor scores, call.tensor(0, "input"));
+  const std::int64_t last = scores.dim() - 1;
+  KERF_TRY(const Value yes, call.aten("log_sigmoid.default", {input}));
+  KERF_TRY(const Value negative, call.aten("neg.default", {input}));
+  KERF_TRY(const Value no, call.aten("log_sigmoid.default", {negative}));
+  KERF_TRY(const Value rest, call.aten("rsub.Scalar", {target, Value(std::int64_t{1})}));
+  KERF_TRY(const Value first, call.aten("mul.Tensor", {target, yes}));
+  KERF_TRY(const Value second, call.aten("mul.Tensor", {rest, no}));
+  KERF_TRY(const Value both, call.aten("add.Tensor", {first, second}));
+  KERF_TRY(Value each, call.aten("neg.default", {both}));
+  if (weight.isTensor()) {
+    KERF_TRY(each, call.aten("mul.Tensor", {each, weight}));
+  }
+  KERF_TRY(const Value sums, call.aten("sum.dim_IntList", {each, Value(ValueList{Value(last)})}));
+  KERF_TRY(const Value means, call.aten("div.Tensor", {sums, Value(scores.symSize(last))}));
+  return reduced({call}, means);
+}
+
+Result<Value> multilabelMargin(const PythonCall& call) {
+  KERF_TRY(const std::int64_t reduction, reductionOf({call}));
+  KERF_TRY(Tensor loss, call.atenTensor("multilabel_margin_loss_forward.default",
+                                        {call.get(0, "input"), call.get(1, "target"), Value(reduction)}));
+  return Value(std::move(loss));
+}
+
+/// max(0, margin + distance to the positive - distance to the negative), of pairwise_distance
+Result<Value> tripletWithDistance(const PythonCall& call) {
+  if (!call.get(SIZE_MAX, "distance_function").isNone())
+    return fail(ErrorCode::UnsupportedOp, "{}: distance_function is not supported", call.name);
+  const Value anchor = call.get(0, "anchor"), positive = call.get(1, "positive"), negative = call.get(2, "negative");
+  KERF_TRY(const Value near, call.aten("pairwise_distance.default", {anchor, positive}));
+  KERF_TRY(Value far, call.aten("pairwise_distance.default", {anchor, negative}));
+  if (call.flag(SIZE_MAX, "swap", false)) {
+    KERF_TRY(const Value between, call.aten("pairwise_distance.default", {positive, negative}));
+    KERF_TRY(far, call.aten("minimum.default", {far, between}));
+  }
+  KERF_TRY(const Value nearer, call.aten("add.Tensor", {near, call.get(SIZE_MAX, "margin")}));
+  KERF_TRY(const Value gap, call.aten("sub.Tensor", {nearer, far}));
+  KERF_TRY(const Value each, call.aten("clamp_min.default", {gap, Value(std::int64_t{0})}));
+  return reduced({call}, each);
+}
+
+constexpr PythonRow programs[] = {
+    {"torch.nn.functional.cross_entropy", crossEntropy},
+    {"gaussian_nll_loss", gaussianNll},
+    {"multilabel_soft_margin_loss", multilabelSoftMargin},
+    {"triplet_margin_with_distance_loss", tripletWithDistance},
+    {"torch.nn.functional.multilabel_margin_loss", multilabelMargin},
+};
+
+/// By their full names: torch.* has some of them too, with numbers for reductions.
+const std::vector<std::string>& fullNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> made;
+    for (const FunctionalLoss& loss : functionalLosses)
+      made.push_back(fmt::format("torch.nn.functional.{}", loss.name));
+    return made;
+  }();
+  return names;
+}
+
+const std::vector<PythonRow>& lossRows() {
+  static const std::vector<PythonRow> rows = [] {
+    std::vector<PythonRow> made(std::begin(programs), std::end(programs));
+    for (const std::string& name : fullNames()) made.push_back({name, functionalLoss});
+    return made;
+  }();
+  return rows;
 }
 
 }  // namespace
 
-PythonRow functionalLossRow(std::string_view name) {
-  const auto found = std::ranges::find(functionalLosses(), name, &FunctionalLoss::name);
-  return {name, found != functionalLosses().end() ? functionalLoss : nullptr};
-}
+PythonRows functionalLossRows() { return lossRows(); }
 
 }  // namespace kerf::inline ops

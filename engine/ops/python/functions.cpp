@@ -20,17 +20,14 @@ Result<Value> dropout(const PythonCall& call) {
   const double p = call.number(1, "p", 0.5);
   if (!training || p == 0) return Value(input);
   KERF_TRY(Tensor result, call.atenTensor("native_dropout.default", {Value(input), Value(p), Value(true)}));
+  if (call.flag(SIZE_MAX, "inplace", false)) return call.aten("copy_.default", {Value(input), Value(result)});
   return Value(std::move(result));
 }
 
-/// batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps); torch.batch_norm has weight and
-/// bias first and cudnn_enabled last.
+/// batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), in the order of either module
 Result<Value> batchNorm(const PythonCall& call) {
-  const bool native = call.args.size() == 9;
-  const Value mean = native ? call.args[3] : call.get(1, "running_mean");
-  const Value variance = native ? call.args[4] : call.get(2, "running_var");
-  const Value weight = native ? call.args[1] : call.get(3, "weight");
-  const Value bias = native ? call.args[2] : call.get(4, "bias");
+  const Value mean = call.get(1, "running_mean"), variance = call.get(2, "running_var");
+  const Value weight = call.get(3, "weight"), bias = call.get(4, "bias");
   const bool training = call.flag(5, "training", false);
   const Value momentum(call.number(6, "momentum", 0.1)), eps(call.number(7, "eps", 1e-5));
   const Value input = call.get(0, "input");
@@ -66,25 +63,66 @@ Result<Value> groupNorm(const PythonCall& call) {
   return Value(std::move(result));
 }
 
-/// embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-Result<Value> embedding(const PythonCall& call) {
-  if (const Value* norm = call.find(3, "max_norm"); norm && !norm->isNone())
-    return fail(ErrorCode::UnsupportedOp, "embedding: max_norm is not supported");
-  return call.aten("embedding.default",
-                   {call.get(1, "weight"), call.get(0, "input"), Value(call.integer(2, "padding_idx", -1))});
+/// padding="same": what the kernel takes is put back, one more at the end where it is odd.
+struct SamePadding {
+  ValueList both, rest;  ///< of the convolution; and in front of it, last dimension first
+  bool isEven = true;
+};
+Result<SamePadding> samePadding(const PythonCall& call, const Tensor& weight, const Value& dilation) {
+  SamePadding padding;
+  const std::size_t spatial = dilation.list().size();
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const SymInt total = *dilation.list()[i].asSymInt() * (weight.symSize(std::int64_t(i) + 2) - 1);
+    const SymInt half = floorDiv(total, 2), odd = total - half * 2;
+    padding.both.emplace_back(half);
+    padding.rest.insert(padding.rest.begin(), {Value(std::int64_t{0}), Value(odd)});
+    padding.isEven = padding.isEven && odd == 0;
+  }
+  const Value stride = call.get(3, "stride");
+  const ValueList steps = stride.isList() ? stride.list() : ValueList{stride};
+  for (const Value& step : steps)
+    if (step.asSymInt() != SymInt(1))
+      return fail(ErrorCode::BadInput, "{}: padding 'same' needs strides of 1", call.name);
+  return padding;
 }
 
-/// conv1d, conv2d, conv3d(input, weight, bias, stride, padding, dilation, groups)
+/// The padding as numbers, and the input that has got what they cannot say.
+Result<Value> numericPadding(const PythonCall& call, const Value& dilation, Value& input) {
+  const Value given = call.get(4, "padding");
+  const std::string* name = given.as<std::string>();
+  const std::size_t spatial = dilation.list().size();
+  if (name == nullptr) return repeated(given, spatial);
+  if (*name == "valid") return Value(ValueList(spatial, Value(std::int64_t{0})));
+  if (*name != "same") return fail(ErrorCode::BadInput, "{}: padding must be 'valid' or 'same'", call.name);
+  KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
+  KERF_TRY(const SamePadding padding, samePadding(call, weight, dilation));
+  if (!padding.isEven) {
+    KERF_TRY(input, call.aten("constant_pad_nd.default", {input, Value(padding.rest)}));
+  }
+  return Value(padding.both);
+}
+
+/// conv1d, conv2d, conv3d(input, weight, bias, stride, padding, dilation, groups). An input without a batch gets one.
 Result<Value> convolution(const PythonCall& call) {
   const auto spatial = std::size_t(call.name[4] - '0');
-  if (call.get(4, "padding").as<std::string>()) return fail(ErrorCode::UnsupportedOp, "{}: padding by name", call.name);
-  const auto list = [&](std::size_t i, std::string_view key, std::int64_t fallback) {
-    return repeated(call.get(i, key, Value(fallback)), spatial);
+  KERF_TRY(const Tensor given, call.tensor(0, "input"));
+  const bool alone = given.dim() == std::int64_t(spatial) + 1;
+  const Value first(std::int64_t{0});
+  Value input{given};
+  if (alone) {
+    KERF_TRY(input, call.aten("unsqueeze.default", {input, first}));
+  }
+  const auto wide = [&](const Value& value) {
+    return value.isList() && value.list().size() == 1 ? Value(ValueList(spatial, value.list()[0]))
+                                                      : repeated(value, spatial);
   };
-  return call.aten("convolution.default",
-                   {call.get(0, "input"), call.get(1, "weight"), call.get(2, "bias"), list(3, "stride", 1),
-                    list(4, "padding", 0), list(5, "dilation", 1), Value(false),
-                    Value(ValueList(spatial, Value(std::int64_t{0}))), Value(call.integer(6, "groups", 1))});
+  const Value stride = wide(call.get(3, "stride")), dilation = wide(call.get(5, "dilation"));
+  KERF_TRY(const Value padding, numericPadding(call, dilation, input));
+  KERF_TRY(const Value result,
+           call.aten("convolution.default",
+                     {input, call.get(1, "weight"), call.get(2, "bias"), stride, wide(padding), dilation, Value(false),
+                      Value(ValueList(spatial, Value(std::int64_t{0}))), call.get(6, "groups")}));
+  return alone ? call.aten("squeeze.dim", {result, first}) : Result<Value>(result);
 }
 
 Result<Value> adaptiveAveragePool(const PythonCall& call) {
@@ -102,26 +140,31 @@ Result<Value> adaptiveAveragePool(const PythonCall& call) {
   return call.aten(op, {Value(input), Value(std::move(sizes))});
 }
 
+/// Strides that are left out are the kernel's size.
+bool isAbsent(const Value& stride) { return stride.isNone() || (stride.isList() && stride.list().empty()); }
+
 Result<Value> maxPool2d(const PythonCall& call) {
   const Value kernel = repeated(call.get(1, "kernel_size"), 2);
   const Value stride = call.get(2, "stride");
   KERF_TRY(const Value both, call.aten("max_pool2d_with_indices.default",
-                                       {call.get(0, "input"), kernel, stride.isNone() ? kernel : repeated(stride, 2),
+                                       {call.get(0, "input"), kernel, isAbsent(stride) ? kernel : repeated(stride, 2),
                                         repeated(call.get(3, "padding", Value(std::int64_t{0})), 2),
                                         repeated(call.get(4, "dilation", Value(std::int64_t{1})), 2),
                                         Value(call.flag(5, "ceil_mode", false))}));
-  if (call.flag(6, "return_indices", false)) return both;
+  if (call.name.ends_with("_with_indices") || call.flag(6, "return_indices", false)) return both;
   return both.list()[0];
 }
 
 /// softmax and log_softmax(input, dim, _stacklevel, dtype)
 Result<Value> softmax(const PythonCall& call) {
   Value input = call.get(0, "input");
-  const Value dtype = call.args.size() == 3 ? call.args[2] : call.get(3, "dtype");
+  const Value dtype = call.get(SIZE_MAX, "dtype");
   if (dtype.as<DType>()) {
     KERF_TRY(input, call.aten("_to_copy.default", {input}, {{"dtype", dtype}}));
   }
-  const Value dim(call.integer(1, "dim", -1));
+  const std::int64_t rank = input.isTensor() ? input.tensor().dim() : 0;
+  const bool first = rank == 0 || rank == 1 || rank == 3;  // where no dimension is given
+  const Value dim(call.integer(1, "dim", first ? 0 : 1));
   return call.aten(call.name == "softmax" ? "_softmax.default" : "_log_softmax.default", {input, dim, Value(false)});
 }
 
@@ -148,7 +191,7 @@ Result<Value> attention(const PythonCall& call) {
   KERF_TRY(Tensor key, call.tensor(1, "key"));
   KERF_TRY(Tensor value, call.tensor(2, "value"));
   if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4)
-    return fail(ErrorCode::UnsupportedOp, "{}: only 4 dimensions are supported", call.name);
+    return callNamed(*findOp("aten.scaled_dot_product_attention.default"), call.kwargs, call.ops);
   if (call.flag(7, "enable_gqa", false) && isGrouped(query.symSize(1), key.symSize(1))) {
     const Value times(floorDiv(query.symSize(1), key.symSize(1))), dim(std::int64_t{1});
     KERF_TRY(key, call.atenTensor("repeat_interleave.self_int", {Value(key), times, dim}));
@@ -177,50 +220,22 @@ Result<Value> attention(const PythonCall& call) {
   return Value(std::move(out));
 }
 
-/// cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
-Result<Value> crossEntropy(const PythonCall& call) {
-  KERF_TRY(const Tensor input, call.tensor(0, "input"));
-  if (call.number(7, "label_smoothing", 0) != 0)
-    return fail(ErrorCode::UnsupportedOp, "cross_entropy: label smoothing is not supported");
-  const Value* named = call.find(6, "reduction");
-  const std::string* text = named ? named->as<std::string>() : nullptr;
-  const std::int64_t reduction = !text || *text == "mean" ? 1 : *text == "sum" ? 2 : 0;
-  const Value dim(std::int64_t{input.dim() == 1 ? 0 : 1});
-  KERF_TRY(const Value logs, call.aten("_log_softmax.default", {Value(input), dim, Value(false)}));
-  const std::string_view op = input.dim() > 2 ? "nll_loss2d_forward.default" : "nll_loss_forward.default";
-  KERF_TRY(Tensor loss, call.atenTensor(op, {logs, call.get(1, "target"), call.get(2, "weight"), Value(reduction),
-                                             Value(call.integer(4, "ignore_index", -100))}));
-  return Value(std::move(loss));
-}
-
-/// fft_rfft(input, n, dim, norm) of the whole dimension: norm 0 is none, 1 by sqrt(n), 2 by n.
-Result<Value> realFft(const PythonCall& call) {
-  if (!call.get(1, "n").isNone()) return fail(ErrorCode::UnsupportedOp, "{}: n is not supported", call.name);
-  const Value named = call.get(3, "norm");
-  const std::string* norm = named.as<std::string>();
-  const std::int64_t mode = !norm || *norm == "backward" ? 0 : *norm == "ortho" ? 1 : 2;
-  return call.aten("_fft_r2c.default",
-                   {call.get(0, "input"), intList({call.integer(2, "dim", -1)}), Value(mode), Value(true)});
-}
-
 constexpr PythonRow nnFunctionRowsTable[] = {
     {"multi_head_attention_forward", multiHeadAttention},
-    {"fft_rfft", realFft},
     {"dropout", dropout},
     {"batch_norm", batchNorm},
     {"layer_norm", layerNorm},
     {"group_norm", groupNorm},
-    {"embedding", embedding},
     {"conv1d", convolution},
     {"conv2d", convolution},
     {"conv3d", convolution},
     {"adaptive_avg_pool2d", adaptiveAveragePool},
     {"adaptive_avg_pool3d", adaptiveAveragePool},
     {"max_pool2d", maxPool2d},
+    {"torch.nn.functional.max_pool2d_with_indices", maxPool2d},
     {"softmax", softmax},
     {"log_softmax", softmax},
     {"scaled_dot_product_attention", attention},
-    {"cross_entropy", crossEntropy},
 };
 
 }  // namespace

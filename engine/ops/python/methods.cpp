@@ -16,20 +16,18 @@ Result<Value> converted(const PythonCall& call, const Value& input, DType dtype)
 Result<Value> to(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "self"));
   DType dtype = self.dtype();
-  MemoryFormat format = MemoryFormat::Preserve;
-  bool copy = false;
-  const auto read = [&](const Value& value) {
-    if (const auto* given = value.as<DType>()) dtype = *given;
-    if (const auto* given = value.as<MemoryFormat>()) format = *given;
-    if (value.isTensor()) dtype = value.tensor().dtype();
-  };
-  for (std::size_t i = 1; i < call.args.size(); ++i) read(call.args[i]);
-  for (const auto& [key, value] : call.kwargs) {
-    read(value);
-    if (key == "copy") copy = value.as<bool>() && *value.as<bool>();
+  for (const std::string_view key : {"dtype", "tensor", "other"}) {
+    const Value given = call.get(SIZE_MAX, key);
+    if (const auto* named = given.as<DType>()) dtype = *named;
+    if (given.isTensor()) dtype = given.tensor().dtype();
   }
+  const Value named = call.get(SIZE_MAX, "memory_format");
+  const MemoryFormat format = named.as<MemoryFormat>() ? *named.as<MemoryFormat>() : MemoryFormat::Preserve;
+  const bool copy = call.flag(SIZE_MAX, "copy", false);
   if (dtype == self.dtype() && !copy && format == MemoryFormat::Preserve) return Value(self);
-  return call.aten("_to_copy.default", {Value(self)}, {{"dtype", Value(dtype)}, {"memory_format", Value(format)}});
+  KeywordValues keywords{{"dtype", Value(dtype)}};
+  if (format != MemoryFormat::Preserve) keywords.emplace_back("memory_format", Value(format));
+  return call.aten("_to_copy.default", {Value(self)}, keywords);
 }
 
 struct DtypeMethod {
@@ -57,6 +55,7 @@ Result<Value> sizeOrStride(const PythonCall& call) {
   const SymSizes& values = call.name == "size" ? self.symSizes() : self.symStrides();
   const Value* dim = call.find(1, "dim");
   if (dim == nullptr || dim->isNone()) return intList(values);
+  if (!dim->asSymInt()) return fail(ErrorCode::BadInput, "{}: the dimension must be an int", call.name);
   std::int64_t index = call.integer(1, "dim", 0);
   if (index < 0) index += self.dim();
   if (index < 0 || index >= self.dim())
@@ -73,22 +72,6 @@ Result<Value> elementCount(const PythonCall& call) {
   if (self.isSymbolic()) return Value(self.symNumel());
   KERF_TRY(const std::int64_t count, checkedNumel(self.sizes()));
   return Value(count);
-}
-
-/// getattr(x, "shape"), "dtype", "device", "T", "grad"
-Result<Value> attribute(const PythonCall& call) {
-  KERF_TRY(const Tensor self, call.tensor(0, "self"));
-  const Value* named = call.find(1, "name");
-  const std::string* name = named ? named->as<std::string>() : nullptr;
-  if (name == nullptr) return fail(ErrorCode::ShapeMismatch, "getattr: the name must be a str");
-  if (*name == "shape") return intList(self.symSizes());
-  if (*name == "dtype") return Value(self.dtype());
-  if (*name == "device") return Value(self.device());
-  if (*name == "ndim") return Value(self.dim());
-  if (*name == "requires_grad") return Value(self.requiresGrad);
-  if (*name == "T" || *name == "mT")
-    return call.aten("transpose.int", {Value(self), Value(std::int64_t{-2}), Value(std::int64_t{-1})});
-  return fail(ErrorCode::UnsupportedOp, "getattr: the attribute '{}' is not supported", *name);
 }
 
 /// contiguous(memory_format)
@@ -128,7 +111,31 @@ Result<Value> expandAs(const PythonCall& call) {
   return call.aten(op, {call.get(0, "self"), intList(other.symSizes())});
 }
 
+/// x.type(dtype)
+Result<Value> typed(const PythonCall& call) {
+  const Value given = call.get(1, "dtype");
+  if (const DType* dtype = given.as<DType>()) return converted(call, call.get(0, "self"), *dtype);
+  return fail(ErrorCode::UnsupportedOp, "type: only a dtype is supported");
+}
+
+Result<Value> isFloatingPoint(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  return Value(isFloating(self.dtype()));
+}
+Result<Value> isComplexTensor(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  return Value(isComplex(self.dtype()));
+}
+Result<Value> elementSize(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  return Value(itemSize(self.dtype()));
+}
+
 constexpr PythonRow tensorMethodRowsTable[] = {
+    {"Tensor.type", typed},
+    {"is_floating_point", isFloatingPoint},
+    {"is_complex", isComplexTensor},
+    {"element_size", elementSize},
     {"to", to},
     {"float", toNamed},
     {"double", toNamed},
@@ -147,7 +154,6 @@ constexpr PythonRow tensorMethodRowsTable[] = {
     {"ndimension", dimCount},
     {"numel", elementCount},
     {"nelement", elementCount},
-    {"getattr", attribute},
     {"contiguous", contiguous},
     {"flatten", flatten},
     {"cpu", itself},

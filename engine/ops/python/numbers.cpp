@@ -40,10 +40,9 @@ Result<Value> getItemBy(const BoundArguments& args, const OpCaller& ops) {
 Result<Value> getItem(const BoundArguments& args) { return getItemBy(args, referenceOps()); }
 Result<Value> getItemShape(const BoundArguments& args) { return getItemBy(args, shapeOps()); }
 
-/// An operator on two numbers: ints stay ints where both are. On tensors it is the ATen op named beside it.
+/// An operator on two numbers: ints stay ints where both are. On tensors it is what tensor_operators.cpp says.
 struct NumberOperator {
   std::string_view name;
-  std::string_view tensorOp;
   Result<Value> (*integers)(std::int64_t, std::int64_t);
   double (*doubles)(double, double);
   bool truth = false;  ///< result is a bool
@@ -81,53 +80,47 @@ Result<Value> integerPower(std::int64_t a, std::int64_t b) {
 
 using Int = std::int64_t;
 constexpr NumberOperator operators[] = {
-    {"operator.add", "aten.add.Tensor", checkedAdd, [](double a, double b) { return a + b; }},
-    {"operator.sub", "aten.sub.Tensor", checkedSub, [](double a, double b) { return a - b; }},
-    {"operator.mul", "aten.mul.Tensor", checkedMul, [](double a, double b) { return a * b; }},
-    {"operator.floordiv", "aten.floor_divide.default",
+    {"operator.add", checkedAdd, [](double a, double b) { return a + b; }},
+    {"operator.sub", checkedSub, [](double a, double b) { return a - b; }},
+    {"operator.mul", checkedMul, [](double a, double b) { return a * b; }},
+    {"operator.floordiv",
      [](Int a, Int b) -> Result<Value> {
        if (b == 0) return divisionByZero();
        return Value(element::floorDivide(a, b));
      },
      [](double a, double b) { return element::floorDivide(a, b); }},
-    {"operator.mod", "aten.remainder.Tensor",
+    {"operator.mod",
      [](Int a, Int b) -> Result<Value> {
        if (b == 0) return divisionByZero();
        return Value(element::floorRemainder(a, b));
      },
      [](double a, double b) { return element::floorRemainder(a, b); }},
-    {"operator.truediv", "aten.div.Tensor",
+    {"operator.truediv",
      [](Int a, Int b) -> Result<Value> {
        if (b == 0) return divisionByZero();
        return Value(double(a) / double(b));
      },
      [](double a, double b) { return a / b; }},
-    {"operator.pow", "aten.pow.Tensor_Tensor", integerPower, [](double a, double b) { return std::pow(a, b); }},
-    {"operator.eq", "aten.eq.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a == b); },
+    {"operator.pow", integerPower, [](double a, double b) { return std::pow(a, b); }},
+    {"operator.eq", [](Int a, Int b) -> Result<Value> { return Value(a == b); },
      [](double a, double b) { return double(a == b); }, true},
-    {"operator.ne", "aten.ne.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a != b); },
+    {"operator.ne", [](Int a, Int b) -> Result<Value> { return Value(a != b); },
      [](double a, double b) { return double(a != b); }, true},
-    {"operator.lt", "aten.lt.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a < b); },
+    {"operator.lt", [](Int a, Int b) -> Result<Value> { return Value(a < b); },
      [](double a, double b) { return double(a < b); }, true},
-    {"operator.le", "aten.le.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a <= b); },
+    {"operator.le", [](Int a, Int b) -> Result<Value> { return Value(a <= b); },
      [](double a, double b) { return double(a <= b); }, true},
-    {"operator.gt", "aten.gt.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a > b); },
+    {"operator.gt", [](Int a, Int b) -> Result<Value> { return Value(a > b); },
      [](double a, double b) { return double(a > b); }, true},
-    {"operator.ge", "aten.ge.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a >= b); },
+    {"operator.ge", [](Int a, Int b) -> Result<Value> { return Value(a >= b); },
      [](double a, double b) { return double(a >= b); }, true},
-    {"operator.and_", "aten.bitwise_and.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a & b); }, nullptr},
-    {"operator.or_", "aten.bitwise_or.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a | b); }, nullptr},
-    {"torch.sym_max", "aten.maximum.default", [](Int a, Int b) -> Result<Value> { return Value(std::max(a, b)); },
+    {"operator.and_", [](Int a, Int b) -> Result<Value> { return Value(a & b); }, nullptr},
+    {"operator.or_", [](Int a, Int b) -> Result<Value> { return Value(a | b); }, nullptr},
+    {"torch.sym_max", [](Int a, Int b) -> Result<Value> { return Value(std::max(a, b)); },
      [](double a, double b) { return std::max(a, b); }},
-    {"torch.sym_min", "aten.minimum.default", [](Int a, Int b) -> Result<Value> { return Value(std::min(a, b)); },
+    {"torch.sym_min", [](Int a, Int b) -> Result<Value> { return Value(std::min(a, b)); },
      [](double a, double b) { return std::min(a, b); }},
 };
-
-std::string_view namedTensorOperator(std::string_view target) {
-  const auto row = std::ranges::find(operators, target, &NumberOperator::name);
-  if (row != std::end(operators)) return row->tensorOp;
-  return target == "operator.neg" ? "aten.neg.default" : std::string_view();
-}
 
 const NumberOperator* operatorOf(const BoundArguments& args) {
   const std::string name = args.opName();
@@ -149,9 +142,31 @@ Result<Value> onNumbers(const BoundArguments& args, const NumberOperator& op) {
   return op.truth ? Value(result != 0) : Value(result);
 }
 
+/// Lists as Python has them: joined, or repeated. None for other operands.
+std::optional<Value> onLists(const NumberOperator& op, const Value& a, const Value& b) {
+  if (op.name == "operator.add" && a.isList() && b.isList()) {
+    ValueList items = a.list();
+    items.insert(items.end(), b.list().begin(), b.list().end());
+    return Value(std::move(items));
+  }
+  if (op.name != "operator.mul" || a.isList() == b.isList()) return {};
+  const auto times = (a.isList() ? b : a).asSymInt();
+  if (!times) return {};
+  const std::int64_t count = *times;
+  ValueList items;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const ValueList& once = (a.isList() ? a : b).list();
+    if (items.size() > 1'000'000) return {};
+    items.insert(items.end(), once.begin(), once.end());
+  }
+  return Value(std::move(items));
+}
+
 Result<Value> binaryKernel(const BoundArguments& args) {
   const NumberOperator& op = *operatorOf(args);
-  if (args.values[0].isTensor() || args.values[1].isTensor()) return callOp(op.tensorOp, args.values);
+  if (auto joined = onLists(op, args.values[0], args.values[1])) return std::move(*joined);
+  if (args.values[0].isTensor() || args.values[1].isTensor())
+    return callPythonLevel(tensorOperator(op.name), args.values, {}, referenceOps());
   return onNumbers(args, op);
 }
 /// Numbers as `rule` has them, symbolic ones as expressions.
@@ -164,7 +179,9 @@ Result<Value> orSymbolic(const BoundArguments& args) {
 
 Result<Value> binaryShape(const BoundArguments& args) {
   const NumberOperator& op = *operatorOf(args);
-  if (args.values[0].isTensor() || args.values[1].isTensor()) return inferShapes(op.tensorOp, args.values, {});
+  if (auto joined = onLists(op, args.values[0], args.values[1])) return std::move(*joined);
+  if (args.values[0].isTensor() || args.values[1].isTensor())
+    return callPythonLevel(tensorOperator(op.name), args.values, {}, shapeOps());
   return onNumbers(args, op);
 }
 
@@ -305,8 +322,6 @@ constexpr OpRow pythonRows[] = {
 };
 
 }  // namespace
-
-std::string_view tensorOperator(std::string_view target) { return namedTensorOperator(target); }
 
 const OpRegistration pythonOps({.rows = pythonRows});
 

@@ -18,7 +18,7 @@ bool isSlice(const Value& value) {
 
 /// An int or slice takes one dimension, a bool mask as many as it has, None and `...` none.
 std::int64_t dimensionsTaken(const Value& item) {
-  if (item.isNone() || isEllipsis(item)) return 0;
+  if (item.isNone() || isEllipsis(item) || item.as<bool>()) return 0;
   if (item.isTensor() && item.tensor().dtype() == DType::Bool) return item.tensor().dim();
   return 1;
 }
@@ -29,15 +29,11 @@ bool isNumberList(const Value& value) {
          std::ranges::all_of(value.list(), [](const Value& item) { return item.asSymInt() || item.as<bool>(); });
 }
 
-Result<Value> asIndexTensor(const PythonCall& call, const Tensor& self, const Value& numbers) {
-  const DType dtype = numbers.list()[0].as<bool>() != nullptr ? DType::Bool : DType::Int64;
-  ValueList items;
-  for (const Value& number : numbers.list()) {
-    KERF_TRY(Value item,
-             call.aten("scalar_tensor.default", {number}, {{"dtype", Value(dtype)}, {"device", Value(self.device())}}));
-    items.push_back(std::move(item));
-  }
-  return call.aten("stack.default", {Value(std::move(items))});
+/// Lists in lists, of numbers alone.
+bool isNestedNumbers(const Value& value) {
+  if (isNumberList(value)) return true;
+  return value.isList() && !isSlice(value) && !value.list().empty() &&
+         std::ranges::all_of(value.list(), isNestedNumbers);
 }
 
 /// Index items in order, with `...` replaced by full slices.
@@ -45,8 +41,12 @@ Result<ValueList> itemsOf(const PythonCall& call, const Tensor& self, const Valu
   const bool single = !index.isList() || isSlice(index);
   ValueList given = single ? ValueList{index} : index.list();
   for (Value& item : given) {
-    if (!isNumberList(item)) continue;
-    KERF_TRY(item, asIndexTensor(call, self, item));
+    if (item.isList() && item.list().empty()) {
+      KERF_TRY(const Tensor nothing, Tensor::zeros(DType::Int64, {0}));
+      KERF_TRY(item, call.aten("lift_fresh_copy.default", {Value(nothing)}));
+    }
+    if (!isNestedNumbers(item)) continue;
+    KERF_TRY(item, callPythonLevel("torch.tensor", {item}, {}, call.ops));
   }
   std::int64_t taken = 0;
   for (const Value& item : given) taken += dimensionsTaken(item);
@@ -93,6 +93,15 @@ Result<Picked> pick(const PythonCall& call, const Tensor& self, const Value& ind
   std::int64_t dim = 0;
   for (const Value& item : items) {
     Value view;
+    if (const bool* taken = item.as<bool>()) {  // a new dimension, of one or of nothing
+      KERF_TRY(picked.view, call.atenTensor("unsqueeze.default", {Value(picked.view), Value(dim)}));
+      KERF_TRY(const Tensor places, Tensor::zeros(DType::Int64, {*taken ? 1 : 0}));
+      KERF_TRY(Value index, call.aten("lift_fresh_copy.default", {Value(places)}));
+      picked.tensors.push_back(std::move(index));
+      picked.indexed = true;
+      ++dim;
+      continue;
+    }
     if (item.asSymInt()) {
       KERF_TRY(picked.view, call.atenTensor("select.int", {Value(picked.view), Value(dim), item}));
       continue;
@@ -121,6 +130,17 @@ Result<Value> getItem(const PythonCall& call) {
   return indexTensor(call, self, call.get(1, "b"));
 }
 
+/// x[0] = values of shape [1, 3]: dimensions of one in front of those that the place has are taken away.
+Result<Value> withoutLeadingOnes(const PythonCall& call, const Value& value, const Tensor& place) {
+  const SymSizes& own = value.tensor().symSizes();
+  const auto extra = std::int64_t(own.size()) - place.dim();
+  if (extra <= 0) return value;
+  for (std::int64_t i = 0; i < extra; ++i)
+    if (value.tensor().symSize(i) != 1)
+      return fail(ErrorCode::ShapeMismatch, "{}: the value has more dimensions than its place", call.name);
+  return call.aten("view.default", {value, intList(SymSizes(own.begin() + extra, own.end()))});
+}
+
 Result<Value> setItem(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "a"));
   KERF_TRY(const Picked picked, pick(call, self, call.get(1, "b")));
@@ -129,10 +149,15 @@ Result<Value> setItem(const PythonCall& call) {
     Value source = value;
     if (!source.isTensor()) {
       KERF_TRY(source, call.aten("scalar_tensor.default", {value}, {{"dtype", Value(self.dtype())}}));
+    } else if (source.tensor().dtype() != self.dtype() && source.tensor().dim() == 0) {
+      KERF_TRY(source, call.aten("_to_copy.default", {source}, {{"dtype", Value(self.dtype())}}));
     }
     return call.aten("index_put_.default", {Value(picked.view), Value(picked.tensors), source});
   }
-  if (value.isTensor()) return call.aten("copy_.default", {Value(picked.view), value});
+  if (value.isTensor()) {
+    KERF_TRY(const Value fitting, withoutLeadingOnes(call, value, picked.view));
+    return call.aten("copy_.default", {Value(picked.view), fitting});
+  }
   return call.aten("fill_.Scalar", {Value(picked.view), value});
 }
 

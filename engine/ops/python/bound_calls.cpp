@@ -1,0 +1,186 @@
+// Calls of ATen overloads whose parameters are known by name.
+#include <algorithm>
+#include <charconv>
+
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/python/bind_python_call.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+/// Whether an argument is what the schema gives it anyway.
+bool isDefault(const Value& value, const std::optional<Value>& byDefault) {
+  if (!byDefault) return false;
+  const auto equal = [&]<class T>() {
+    return value.as<T>() && byDefault->as<T>() && *value.as<T>() == *byDefault->as<T>();
+  };
+  if (value.isList() && byDefault->isList())
+    return value.list().size() == byDefault->list().size() &&
+           std::ranges::equal(value.list(), byDefault->list(),
+                              [](const Value& a, const Value& b) { return isDefault(a, std::optional(b)); });
+  return (value.isNone() && byDefault->isNone()) || equal.template operator()<bool>() ||
+         equal.template operator()<std::int64_t>() || equal.template operator()<double>() ||
+         equal.template operator()<std::string>();
+}
+
+/// `out=`: the result is written there. A tensor of another size, which PyTorch would resize, is refused.
+Result<Value> writeInto(const std::string& name, const Value& result, const Value& out, const OpCaller& ops) {
+  const ValueList to = out.isList() ? out.list() : ValueList{out};
+  const ValueList from = result.isList() ? result.list() : ValueList{result};
+  if (to.size() != from.size()) return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", name, from.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!to[i].isTensor() || !from[i].isTensor())
+      return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", name);
+    const Tensor &into = to[i].tensor(), &made = from[i].tensor();
+    if (!checkEqual(into.symSizes(), made.symSizes()))
+      return fail(ErrorCode::UnsupportedOp, "{}: out= of another size is not resized", name);
+    const bool loses = (isComplex(made.dtype()) && !isComplex(into.dtype())) ||
+                       (!isIntegral(made.dtype()) && isIntegral(into.dtype())) ||
+                       (made.dtype() != DType::Bool && into.dtype() == DType::Bool);
+    if (loses)
+      return fail(ErrorCode::ShapeMismatch, "{}: result type {} can't be cast to the output type {}", name,
+                  dtypeInfo(made.dtype()).torchName, dtypeInfo(into.dtype()).torchName);
+    KERF_CHECK(ops.call("torch.ops.aten.copy_.default", {to[i], from[i]}, {}));
+  }
+  return out;
+}
+
+/// The values of a form's parameters, by position in it; none for what was not given.
+class Given {
+ public:
+  Given(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs)
+      : m_bound(bound), m_args(args), m_kwargs(kwargs), m_first(bound.callable->isMethod ? 1 : 0) {}
+
+  std::optional<Value> at(int parameter) const {
+    if (parameter == -2) return m_args[0];
+    if (parameter < 0) return {};
+    const ParameterSlot& slot = m_bound.slots[std::size_t(parameter)];
+    if (slot.source == SlotSource::Absent) return {};
+    if (slot.source == SlotSource::Keyword) return m_kwargs[slot.index].second;
+    if (slot.source == SlotSource::Positional) return m_args[m_first + slot.index];
+    return Value(ValueList(m_args.begin() + std::ptrdiff_t(m_first + slot.index), m_args.end()));
+  }
+  std::optional<Value> named(std::string_view name) const {
+    const auto& parameters = m_bound.form->parameters;
+    const auto found = std::ranges::find(parameters, name, &FormParameter::name);
+    return found == parameters.end() ? std::nullopt : at(int(found - parameters.begin()));
+  }
+
+ private:
+  const BoundForm& m_bound;
+  const ValueList& m_args;
+  const KeywordValues& m_kwargs;
+  std::size_t m_first;
+};
+
+}  // namespace
+
+Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCaller& ops) {
+  ValueList positions;
+  KeywordValues keywords;
+  std::size_t used = 0;
+  bool missing = false;
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i) {
+    const SchemaArgument& argument = op.schema.arguments[i];
+    const auto found = std::ranges::find(named, argument.name, &std::pair<std::string, Value>::first);
+    const bool given = found != named.end();
+    const bool differs = given && !isDefault(found->second, op.defaults[i]);
+    if (argument.keywordOnly) {
+      if (differs) keywords.emplace_back(argument.name, found->second);
+      continue;
+    }
+    if (!given && !op.defaults[i]) missing = true;
+    if (missing) {
+      if (differs) keywords.emplace_back(argument.name, found->second);
+      continue;
+    }
+    positions.push_back(given ? found->second : *op.defaults[i]);
+    if (differs) used = positions.size();
+  }
+  positions.resize(used);
+  return ops.call("torch.ops." + op.schema.qualifiedName(), positions, keywords);
+}
+
+Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs,
+                            const OpCaller& ops) {
+  const CallForm& form = *bound.form;
+  if (form.op == nullptr)
+    return fail(ErrorCode::UnsupportedOp, "no op is called '{}' with {}", bound.callable->atenName, form.text);
+  const Given given(bound, args, kwargs);
+  KeywordValues named;
+  for (std::size_t i = 0; i < form.fromSchema.size(); ++i)
+    if (auto value = given.at(form.fromSchema[i]))
+      named.emplace_back(form.op->schema.arguments[i].name, std::move(*value));
+  KERF_TRY(const Value result, callNamed(*form.op, named, ops));
+  const std::optional<Value> out = given.named("out");
+  return out && !out->isNone() ? writeInto(bound.callable->name, result, *out, ops) : result;
+}
+
+Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {
+  const auto inplace = std::ranges::find(call.kwargs, "inplace", &std::pair<std::string, Value>::first);
+  const bool writes = inplace != call.kwargs.end() && inplace->second.as<bool>() && *inplace->second.as<bool>();
+  const OpInfo* op = writes ? findOp(OpTarget(fmt::format("aten.{}_.default", atenName))) : nullptr;
+  const OpInfo* plain = findOp(OpTarget(fmt::format("aten.{}.default", atenName)));
+  if (op == nullptr) op = plain;
+  if (op == nullptr) return fail(ErrorCode::UnsupportedOp, "no op is called '{}'", atenName);
+  KeywordValues named;
+  for (const auto& [key, value] : call.kwargs) {
+    if (key == "inplace" || key == "_stacklevel") continue;
+    const bool isFirst = key == "input" || key == "self";
+    const std::string name = isFirst ? op->schema.arguments[0].name : key;
+    const auto known = std::ranges::find(op->schema.arguments, name, &SchemaArgument::name);
+    if (known == op->schema.arguments.end() && value.isNone()) continue;
+    if (known == op->schema.arguments.end())
+      return fail(ErrorCode::UnsupportedOp, "{}: the argument '{}' is not supported", call.name, key);
+    named.emplace_back(name, value);
+  }
+  KERF_TRY(const Value result, callNamed(*op, named, call.ops));
+  if (!writes || op != plain) return result;
+  return call.aten("copy_.default", {call.get(0, "input"), result});
+}
+
+namespace {
+
+struct NamedDefault {
+  std::string_view text;
+  MemoryFormat format;
+};
+constexpr NamedDefault namedDefaults[] = {
+    {"torch.preserve_format", MemoryFormat::Preserve},
+    {"torch.contiguous_format", MemoryFormat::Contiguous},
+};
+
+}  // namespace
+
+Value defaultValue(std::string_view text) {
+  if (text == "True" || text == "False") return Value(text == "True");
+  if (text.size() >= 2 && (text[0] == '\'' || text[0] == '"'))
+    return Value(std::string(text.substr(1, text.size() - 2)));
+  if (text == "()" || text == "[]") return Value(ValueList{});
+  if (text.size() > 2 && (text[0] == '{' || text[0] == '(' || text[0] == '[')) {
+    ValueList items;
+    for (std::string_view rest = text.substr(1, text.size() - 2); !rest.empty();) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      std::string_view item = rest.substr(0, comma);
+      while (item.starts_with(' ')) item.remove_prefix(1);
+      if (!item.empty()) items.push_back(defaultValue(item));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return Value(std::move(items));
+  }
+  for (const auto& [name, format] : namedDefaults)
+    if (text == name) return Value(format);
+  const char* end = text.data() + text.size();
+  std::int64_t whole = 0;
+  if (const auto [at, error] = std::from_chars(text.data(), end, whole); error == std::errc() && at == end)
+    return Value(whole);
+  double number = 0;
+  if (const auto [at, error] = std::from_chars(text.data(), end, number); error == std::errc() && at == end)
+    return Value(number);
+  return {};
+}
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,56 @@
+// What one call of a Python-level function was given.
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/python/python_level.h"
+#include "engine/symbolic/shape_env.h"
+
+namespace kerf::inline ops {
+
+const Value* PythonCall::find(std::size_t i, std::string_view key) const {
+  if (i < args.size()) return &args[i];
+  const bool first = key == "self" || key == "input";
+  for (const auto& [keyword, value] : kwargs)
+    if (keyword == key || (first && (keyword == "self" || keyword == "input"))) return &value;
+  return nullptr;
+}
+Value PythonCall::get(std::size_t i, std::string_view key, Value fallback) const {
+  const Value* value = find(i, key);
+  return value ? *value : fallback;
+}
+Result<Tensor> PythonCall::tensor(std::size_t i, std::string_view key) const {
+  const Value* value = find(i, key);
+  if (value && value->isTensor()) return value->tensor();
+  return fail(ErrorCode::ShapeMismatch, "{}: argument '{}' must be a tensor", name, key);
+}
+std::int64_t PythonCall::integer(std::size_t i, std::string_view key, std::int64_t fallback) const {
+  return symInteger(i, key, fallback);
+}
+SymInt PythonCall::symInteger(std::size_t i, std::string_view key, SymInt fallback) const {
+  const Value* value = find(i, key);
+  return value ? value->asSymInt().value_or(fallback) : fallback;
+}
+double PythonCall::number(std::size_t i, std::string_view key, double fallback) const {
+  const Value* value = find(i, key);
+  if (value == nullptr) return fallback;
+  if (const auto* real = value->as<double>()) return *real;
+  if (const auto* whole = value->as<std::int64_t>()) return double(*whole);
+  if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
+    return ShapeEnv::current()->specialiseReal(symbolic->value);
+  return fallback;
+}
+bool PythonCall::flag(std::size_t i, std::string_view key, bool fallback) const {
+  const Value* value = find(i, key);
+  const auto* given = value ? value->as<bool>() : nullptr;
+  return given ? *given : fallback;
+}
+Result<Value> PythonCall::aten(std::string_view op, const ValueList& operands, const KeywordValues& keywords) const {
+  return ops.call(fmt::format("torch.ops.aten.{}", op), operands, keywords);
+}
+Result<Tensor> PythonCall::atenTensor(std::string_view op, const ValueList& operands,
+                                      const KeywordValues& keywords) const {
+  KERF_TRY(const Value value, aten(op, operands, keywords));
+  if (value.isTensor()) return value.tensor();
+  if (value.isList() && !value.list().empty() && value.list()[0].isTensor()) return value.list()[0].tensor();
+  return fail(ErrorCode::Internal, "aten.{} gave no tensor", op);
+}
+
+}  // namespace kerf::inline ops
