@@ -192,7 +192,9 @@ Result<Value> embedding(const ModuleCall& call) {
 Result<Value> dropout(const ModuleCall& call) { return call.function("dropout", {Value(call.number(0, "p", 0.5))}); }
 Result<Value> identity(const ModuleCall& call) { return call.inputs[0]; }
 Result<Value> flatten(const ModuleCall& call) {
-  return call.function("flatten", {Value(call.integer(0, "start_dim", 1)), Value(call.integer(1, "end_dim", -1))});
+  return callPythonLevel(
+      "torch.flatten", {call.inputs[0], Value(call.integer(0, "start_dim", 1)), Value(call.integer(1, "end_dim", -1))},
+      {}, call.ops);
 }
 Result<Value> softmax(const ModuleCall& call) {
   return call.function(call.name == "Softmax" ? "softmax" : "log_softmax", {Value(call.integer(0, "dim", -1))});

@@ -4,6 +4,20 @@
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
+namespace {
+
+/// A tensor without dimensions whose number is known.
+const Tensor* numberTensor(const Value& value) {
+  const Tensor* tensor = value.as<Tensor>();
+  return tensor != nullptr && tensor->defined() && tensor->dim() == 0 && !isComplex(tensor->dtype()) ? tensor : nullptr;
+}
+
+/// Nothing else may stand in for an argument of the wrong kind. callPythonLevel gives the error back.
+[[noreturn]] void refuse(const PythonCall& call, std::string_view key, std::string_view expected) {
+  throw SymbolicFailure{fail(ErrorCode::BadInput, "{}: argument '{}' must be {}", call.name, key, expected).error()};
+}
+
+}  // namespace
 
 const Value* PythonCall::find(std::size_t i, std::string_view key) const {
   if (i < args.size()) return &args[i];
@@ -26,21 +40,32 @@ std::int64_t PythonCall::integer(std::size_t i, std::string_view key, std::int64
 }
 SymInt PythonCall::symInteger(std::size_t i, std::string_view key, SymInt fallback) const {
   const Value* value = find(i, key);
-  return value ? value->asSymInt().value_or(fallback) : fallback;
+  if (value == nullptr || value->isNone()) return fallback;
+  if (const auto integer = value->asSymInt()) return *integer;
+  if (const bool* flag = value->as<bool>()) return SymInt(std::int64_t{*flag});
+  if (const Tensor* tensor = numberTensor(*value); tensor && isIntegral(tensor->dtype())) return tensor->itemAsInt();
+  refuse(*this, key, "an int");
 }
 double PythonCall::number(std::size_t i, std::string_view key, double fallback) const {
   const Value* value = find(i, key);
-  if (value == nullptr) return fallback;
+  if (value == nullptr || value->isNone()) return fallback;
   if (const auto* real = value->as<double>()) return *real;
   if (const auto* whole = value->as<std::int64_t>()) return double(*whole);
+  if (const bool* flag = value->as<bool>()) return *flag ? 1 : 0;
   if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
     return ShapeEnv::current()->specialiseReal(symbolic->value);
-  return fallback;
+  if (const Tensor* tensor = numberTensor(*value)) return tensor->itemAsDouble();
+  refuse(*this, key, "a number");
 }
 bool PythonCall::flag(std::size_t i, std::string_view key, bool fallback) const {
   const Value* value = find(i, key);
-  const auto* given = value ? value->as<bool>() : nullptr;
-  return given ? *given : fallback;
+  if (value == nullptr) return fallback;
+  if (value->isNone()) return false;
+  if (const bool* given = value->as<bool>()) return *given;
+  if (const auto* whole = value->as<std::int64_t>()) return *whole != 0;
+  if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
+    return ShapeEnv::current()->specialiseReal(symbolic->value) != 0;
+  refuse(*this, key, "a bool");
 }
 Result<Value> PythonCall::aten(std::string_view op, const ValueList& operands, const KeywordValues& keywords) const {
   return ops.call(fmt::format("torch.ops.aten.{}", op), operands, keywords);

@@ -65,10 +65,19 @@ KeywordValues parametersOf(const BoundForm& bound, const ValueList& args, const 
   return named;
 }
 
+/// Dimensions by name: no tensor here has names.
+bool usesNames(const BoundForm& bound) {
+  for (std::size_t i = 0; i < bound.slots.size(); ++i)
+    if (bound.form->parameters[i].kind == ParameterKind::Dimname && bound.slots[i].source != SlotSource::Absent)
+      return true;
+  return false;
+}
+
 /// A function or method of PyTorch by its signature: a row above, else the ATen overload that the call means.
 Result<Value> callFunction(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
                            const OpCaller& ops) {
   KERF_TRY(const BoundForm bound, bindPythonCall(target, args, kwargs));
+  if (usesNames(bound)) return fail(ErrorCode::UnsupportedOp, "{}: names of dimensions are not supported", target);
   const std::string_view full = bound.callable->name, name = lastName(full);
   const PythonRow* row = findRow(fmt::format("{}{}", full, bound.form->text));
   if (row == nullptr) row = findRow(full);
