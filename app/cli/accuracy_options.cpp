@@ -1,3 +1,4 @@
+#include "app/cli/numbers.h"
 #include "app/cli/oracle_options.h"
 
 #include <fmt/format.h>
@@ -8,12 +9,12 @@ namespace {
 
 void takeTolerance(const std::string& text, bool byName, double& tolerance, workbench::AccuracyChoice& choice) {
   const auto equals = text.rfind('=');
-  double value = 0;
-  if (!CLI::detail::lexical_cast(text.substr(equals == std::string::npos ? 0 : equals + 1), value) || !(value >= 0))
+  const auto number = parsedNumber(std::string_view(text).substr(equals == std::string::npos ? 0 : equals + 1));
+  if (!number || *number < 0)
     throw CLI::ValidationError("--tol", fmt::format("\"{}\" is not a number of 0 or more", text));
   choice.toleranceGiven = choice.toleranceGiven || equals == std::string::npos;
   if (equals == std::string::npos)
-    tolerance = value;
+    tolerance = *number;
   else if (equals == 0 || !byName)
     throw CLI::ValidationError("--tol", fmt::format("\"{}\": give one number for all results", text));
   else

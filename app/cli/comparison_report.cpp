@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "app/cli/annotations_report.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/run_reports.h"
@@ -124,6 +125,7 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
   if (!comparison.symbols.empty())
     object["symbols"] = Json(std::map(comparison.symbols.begin(), comparison.symbols.end()));
   object["inputs"] = jsonOf(comparison.inputs);
+  object["annotations"] = jsonOf(comparison.annotations);
   addFusionJson(object, comparison);
   object["backward_note"] = comparison.backwardNote;
   if (request.depth == CompareRequest::Depth::Outputs) return object;
@@ -139,6 +141,7 @@ void printComparison(const Comparison& comparison, CompareRequest::Depth depth, 
   printOutputs(comparison.outputs);
   printFusion(comparison);
   fmt::print("{}", symbolLine(comparison.symbols));
+  printAnnotations(comparison.annotations);
   if (!comparison.failure.empty()) fmt::print("the compiled side failed: {}\n", comparison.failure);
   if (!comparison.haveFp64 && !comparison.fp64Note.empty()) fmt::print("no fp64 reference: {}\n", comparison.fp64Note);
   if (!comparison.backwardNote.empty()) fmt::print("{}\n", comparison.backwardNote);

@@ -14,6 +14,7 @@ namespace {
 struct JointOptions {
   AotRequest request;
   std::string decompositions = "none", format, output;
+  bool forwardMode = false;
   bool functionalRng = false;
 };
 
@@ -82,6 +83,11 @@ Result<int> runJoint(Context& context, const JointOptions& options) {
   JointOptions chosen = options;
   if (options.functionalRng && (options.request.stage == "dynamo" || options.request.stage == "aten"))
     return fail(ErrorCode::BadUsage, "--functionalize-rng is for the stages functional and joint");
+  if (options.forwardMode) {
+    GraphAddress address = options.request.graph;
+    address.stage = "linearize";
+    return writeStage(context, chosen, address);
+  }
   if (options.request.stage != "dynamo") chosen.request.stage += "/" + options.decompositions;
   if (options.functionalRng) chosen.request.stage += "/rng";
   if (options.output.empty() && options.format.empty()) return printStages(context, chosen);
@@ -97,6 +103,8 @@ void addJoint(CommandLine& line) {
                            "  kerf joint model.pt2\n"
                            "  kerf joint minifier_launcher.py --stage functional --format code\n"
                            "  kerf joint trace.log#dynamo_output_graph --decompositions inductor -o joint.py\n"
+                           "  kerf joint model.pt2 --jvp -o jvp.txt\n"
+                           "  kerf run model.pt2@stage:linearize\n"
                            "  kerf show model.pt2@stage:joint --format svg -o joint.svg");
   auto options = std::make_shared<JointOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
@@ -108,6 +116,9 @@ void addJoint(CommandLine& line) {
       ->check(CLI::IsMember({"dynamo", "aten", "functional", "joint"}))
       ->capture_default_str();
   addDecompositionOption(command, options->decompositions);
+  command.add_flag("--jvp", options->forwardMode,
+                   "Print the forward-mode graph instead: inputs and their tangents in, outputs and their tangents out "
+                   "(the stage linearize)");
   command.add_flag("--functionalize-rng", options->functionalRng,
                    "Seeds and offsets of CUDA's random numbers become inputs (functorch's functionalize_rng_ops)");
   command

@@ -1,8 +1,18 @@
 #include "app/cli/options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "app/cli/numbers.h"
+
 namespace kerf::cli {
+
+namespace {
+
+constexpr double mostTolerance = 1e30;
+
+}  // namespace
 
 void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
   command
@@ -33,10 +43,7 @@ void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
   command
       .add_option("--seed", graph.seed,
                   "Seed of generated inputs. The values of an input depend only on the seed and its name")
-      ->check([](const std::string& text) {
-        const bool fits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return fits ? std::string() : text + " is not a whole number of 0 or more";
-      })
+      ->check(wholeBetween(0, UINT64_MAX))
       ->capture_default_str();
 }
 
@@ -86,7 +93,7 @@ void addPassOptions(CLI::App& command, workbench::PassChoice& passes) {
 }
 
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help) {
-  command.add_option("--tol", tolerance, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--tol", tolerance, help)->check(numberBetween(0, mostTolerance))->capture_default_str();
 }
 
 namespace {
@@ -102,6 +109,12 @@ CLI::Option* addSizeOption(CLI::App& command, const std::string& name, std::int6
 }
 
 }  // namespace
+
+void addMemoryOption(CLI::App& command, std::int64_t& bytes) {
+  addSizeOption(command, "--memory-limit", bytes,
+                "Memory limit of the tensors that the run makes, in bytes or with K, M, G. Default: half of the "
+                "machine's memory");
+}
 
 void addRunLimitOptions(CLI::App& command, CandidateLimits& limits) {
   addSizeOption(
@@ -136,8 +149,11 @@ void addCommandLimitOptions(CLI::App& command, CandidateLimits& limits) {
 }
 
 void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help) {
-  const auto set = [&time](double seconds) { time = std::chrono::milliseconds(std::int64_t(seconds * 1000)); };
-  auto* option = command.add_option_function<double>("--timeout", set, help)->check(CLI::PositiveNumber);
+  const auto set = [&time](double seconds) {
+    time = std::chrono::milliseconds(std::max<std::int64_t>(1, std::int64_t(seconds * 1000)));
+  };
+  constexpr double most = 1e9;  // three decades of seconds
+  auto* option = command.add_option_function<double>("--timeout", set, help)->check(numberBetween(0, most, true));
   if (time.count() > 0) option->default_str(fmt::format("{:g}", std::chrono::duration<double>(time).count()));
 }
 

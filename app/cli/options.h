@@ -35,6 +35,8 @@ void addPassOptions(CLI::App& command, workbench::PassChoice& passes);
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help);
 /// `--allow-call TARGET` (repeatable).
 void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets);
+/// --memory-limit of one run.
+void addMemoryOption(CLI::App& command, std::int64_t& bytes);
 /// `--memory-limit`, `--max-file-size`: what a graph that runs may use up.
 void addRunLimitOptions(CLI::App& command, CandidateLimits& limits);
 /// Those, and `--max-processes`, `--max-output`, `--clean-env`, `--keep-env`, `--no-network`: of commands that judge.

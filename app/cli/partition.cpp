@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/numbers.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/pareto_plot.h"
@@ -192,7 +193,7 @@ void addPartition(CommandLine& line) {
                   "The first N primals are parameters and buffers, which are free to save. For graphs that do not "
                   "say so themselves")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(wholeBetween(0, 1'000'000'000));
   command
       .add_option("--policy", request.policies,
                   "Checkpoint policy of a node: NODE=must_save, prefer_save, must_recompute or prefer_recompute "

@@ -1,4 +1,5 @@
 #include "app/cli/pass_check.h"
+#include "app/cli/numbers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -25,9 +26,9 @@ Result<void> setCheck(PassCheckChoice& check, const std::string& text) {
   if (equals == text.npos) return badSetting(text);
   const std::string name = text.substr(prefix.size(), equals - prefix.size()), value = text.substr(equals + 1);
   if (name == "precision") {
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), check.tolerance);
-    if (problem != std::errc() || end != value.data() + value.size() || !(check.tolerance >= 0))
-      return badSetting(text);
+    const auto number = parsedNumber(value);
+    if (!number || *number < 0) return badSetting(text);
+    check.tolerance = *number;
     return {};
   }
   if (std::ranges::find(checkedStages, name) == std::end(checkedStages)) return badSetting(text);

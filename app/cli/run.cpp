@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <map>
 
+#include "app/cli/annotations_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
+#include "app/cli/numbers.h"
 #include "app/cli/options.h"
 #include "app/cli/pass_check.h"
 #include "app/cli/repro_dump.h"
@@ -32,6 +34,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
     object["compilations"] = report.compilations;
     object["recompilations"] = report.recompilations;
   }
+  object["annotations"] = jsonOf(report.annotations);
   if (report.profile && request.profile) object["profile"] = profileJson(*report.profile);
   if (report.profile && request.memory) object["memory"] = memoryJson(*report.profile);
   if (request.expect.empty()) return object;
@@ -76,6 +79,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
     for (const auto& [name, value] : report.trained) fmt::print("{}  {}\n", name, value);
   }
   fmt::print("{}", symbolLine(report.symbols));
+  printAnnotations(report.annotations);
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
   printThen(report);
   if (report.profile && request.profile) printProfile(*report.profile);
@@ -111,7 +115,7 @@ void addFileOptions(CLI::App& command, RunRequest& request) {
   command.add_option("--expect", request.expect, "Compare with recorded outputs (exit 1 if one differs)")
       ->type_name("FILE.safetensors");
   command.add_option("--rtol", request.rtol, "Accepted relative error (default 1e-5; f64 1e-12, bf16 2e-2, f16 2e-3)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(numberBetween(0, 1e30));
 }
 
 }  // namespace
@@ -160,6 +164,7 @@ void addRun(CommandLine& line) {
                    "Time every kernel of the compiled graph: bytes, operations, and its share of the machine's limit");
   command.add_flag("--memory", request->memory,
                    "Show the planned and the measured bytes in use at each step of the compiled graph");
+  addMemoryOption(command, request->memoryLimit);
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (default: no limit)");
   auto check = std::make_shared<PassCheckChoice>();
   addCheckedPassOptions(command, request->passes, *check);

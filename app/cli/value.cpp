@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
+#include "app/cli/numbers.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -101,8 +102,8 @@ void addValue(CommandLine& line) {
   command.add_option("--slice", request->slice, "Indices of all dimensions but the last two")
       ->delimiter(',')
       ->type_name("I,J,…");
-  command.add_option("--row", request->row, "First row to print")->check(CLI::NonNegativeNumber);
-  command.add_option("--column", request->column, "First column to print")->check(CLI::NonNegativeNumber);
+  command.add_option("--row", request->row, "First row to print")->check(wholeBetween(0, INT64_MAX));
+  command.add_option("--column", request->column, "First column to print")->check(wholeBetween(0, INT64_MAX));
   command.add_option("--save", request->save, "Write the whole value as .npy or .safetensors")->type_name("FILE");
   command.add_option("--backend", request->backend, "Backend of the compiled side")->capture_default_str();
   addPlantOption(command, request->plants, "Plant a fault in the compiled side");

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/annotations_report.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
@@ -106,6 +107,7 @@ void printCompile(const CompileVerification& compile, bool all) {
     fmt::print("{}", table.text());
   printOwnPasses(compile.ownPasses);
   for (const auto& pair : compile.pairs) printPair(pair, all);
+  printAnnotations(compile.annotations);
   for (const auto& note : compile.notes) fmt::print("note: {}\n", note);
   if (const auto text = summary(compile); !text.empty()) fmt::print("{}\n", text);
 }

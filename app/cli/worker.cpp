@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "app/cli/commands.h"
+#include "app/cli/numbers.h"
 #include "app/cli/version.h"
 #include "app/workbench/worker_server.h"
 
@@ -20,7 +21,7 @@ void addWorker(CommandLine& line) {
   auto& command = line.add("worker", "Serve requests over a socket (used by Studio)", "  kerf worker --fd 3");
   command.group("");
   auto file = std::make_shared<int>(-1);
-  command.add_option("--fd", *file, "The socket's file descriptor")->required()->check(CLI::NonNegativeNumber);
+  command.add_option("--fd", *file, "The socket's file descriptor")->required()->check(wholeBetween(0, INT32_MAX));
   line.onRun(command, [file](Context& context) { return runWorker(context, *file); });
 }
 

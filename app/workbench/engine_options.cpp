@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "app/workbench/workbench.h"
 #include "engine/backend/registry/backends.h"
@@ -81,7 +82,7 @@ Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& cho
     const char* end = text.data() + text.size();
     const auto [at, problem] =
         equals == std::string::npos ? std::from_chars(end, end, value) : std::from_chars(&text[equals] + 1, end, value);
-    if (equals == 0 || problem != std::errc() || at != end || !(value >= 0))
+    if (equals == 0 || problem != std::errc() || at != end || !(value >= 0) || !std::isfinite(value))
       return fail(ErrorCode::BadUsage, "\"{}\" is not a NAME=NUMBER, as out3=1e-2 is", text);
     options.compare.tolerances.emplace_back(text.substr(0, equals), value);
   }

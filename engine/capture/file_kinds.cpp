@@ -9,6 +9,7 @@
 #include "engine/capture/repro/document.h"
 #include "engine/capture/repro/zipped.h"
 #include "engine/capture/text/capture.h"
+#include "engine/capture/text/log_lines.h"
 #include "engine/capture/trace/torch_trace.h"
 
 namespace kerf::inline capture {
@@ -89,6 +90,10 @@ constexpr std::array signatures = {
     FileSignature{"\x89PNG", "a picture"},
     FileSignature{"BC\xc0\xde", "LLVM bitcode"}};
 
+constexpr std::string_view dynamoLines =
+    "TORCH_LOGS lines of graph breaks, recompilations or guards, and no graph: run the program again with "
+    "TORCH_TRACE=FOLDER, whose log has them as tables";
+
 }  // namespace
 
 const FileKind* fileKindOf(const ImportSource& source) {
@@ -102,6 +107,7 @@ std::string describeContent(std::string_view text) {
     if (text.starts_with(signature.bytes)) return std::string(signature.meaning);
   const std::string_view head = text.substr(0, recognitionBytes);
   if (head.find('\0') != std::string_view::npos) return "a binary file of no known kind";
+  if (hasDynamoLines(head)) return std::string(dynamoLines);
   if (head.find("def ") != std::string_view::npos || head.find("import ") != std::string_view::npos)
     return "Python without a captured graph";
   return "text without a graph";

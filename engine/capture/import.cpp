@@ -6,6 +6,7 @@
 #include "engine/capture/file_kinds.h"
 #include "engine/capture/import_all.h"
 #include "engine/capture/repro/export_text.h"
+#include "engine/capture/text/log_lines.h"
 #include "engine/capture/trace/torch_trace.h"
 #include "engine/support/log.h"
 #include "engine/tensor/mapped_file.h"
@@ -61,6 +62,8 @@ Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, con
   }
   if (source.text.empty()) return failAtFile(ErrorCode::BadInput, path, "the file is empty");
   if (source.text.find("BackwardState") != std::string_view::npos) return importRepro(source.text, path, limits);
+  if (hasDynamoLines(source.text.substr(0, recognitionBytes)))
+    return failAtFile(ErrorCode::BadInput, path, fmt::format("this is {}", describeContent(source.text)));
   return failAtFile(ErrorCode::BadInput, path,
                     fmt::format("this is {}; a repro.py, a graph's text, a .pt2, a TORCH_TRACE log or a debug folder "
                                 "is expected",

@@ -71,7 +71,7 @@ std::string tableLine(const Row& row, const std::array<std::size_t, 5>& widths) 
   std::string out;
   for (std::size_t c = 0; c < row.size(); ++c) {
     if (c > 0) out += "  ";
-    out += row[c] + std::string(widths[c] - displayWidth(row[c]), ' ');
+    out += row[c] + std::string(widths[c] - std::min(widths[c], displayWidth(row[c])), ' ');
   }
   return out.substr(0, out.find_last_not_of(' ') + 1);
 }
@@ -92,6 +92,10 @@ std::string printTabular(const Graph& graph) {
   for (const NodeId id : graph.order()) rows.push_back(tabularRow(graph, graph.node(id)));
   for (const Row& row : rows)
     for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], displayWidth(row[c]));
+  // One call of 30,000 values must not make all rows as wide as it is.
+  constexpr std::size_t mostBlanks = 64 << 20, wide = 200;
+  for (std::size_t& width : widths)
+    if (width > wide && width * rows.size() > mostBlanks) width = wide;
   Row rule;
   for (std::size_t c = 0; c < widths.size(); ++c) rule[c] = std::string(widths[c], '-');
   std::string out = tableLine(header, widths) + "\n" + tableLine(rule, widths);

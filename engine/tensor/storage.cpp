@@ -12,6 +12,7 @@
 
 #include "engine/tensor/block_cache.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/storage_limit.h"
 #include "engine/tensor/storage_peak.h"
 
 namespace kerf::inline tensor {
@@ -22,6 +23,7 @@ constexpr std::int64_t alwaysAllowed = 4096;  // scalars and shapes are never re
 
 std::atomic<std::int64_t> liveBytes{0};
 std::atomic<std::int64_t> peakBytes{0};
+std::atomic<std::int64_t> ownLimit{0};  // of this process; 0: none
 
 void countLive(std::int64_t bytes) {
   const std::int64_t now = liveBytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -56,6 +58,11 @@ Result<std::byte*> takeMemory(std::int64_t bytes, bool& zeroed) {
   if (bytes > alwaysAllowed && bytes > storageLimit() - liveStorageBytes())
     return fail(ErrorCode::TooLarge, "{} more bytes of tensor data exceed this machine's {} bytes ({} in use)", bytes,
                 storageLimit(), liveStorageBytes());
+  const std::int64_t own = ownLimit.load(std::memory_order_relaxed);
+  if (own > 0 && bytes > alwaysAllowed && bytes > own - liveStorageBytes())
+    return fail(ErrorCode::TooLarge, Hint{Advice::RaiseMemory},
+                "{} more bytes of tensor data exceed the limit of {} bytes ({} in use)", bytes, own,
+                liveStorageBytes());
   if (bytes > (1 << 20) && bytes > storageLimit() - liveStorageBytes() - keptBlockBytes()) releaseBlocks();
   std::byte* memory = takeBlock(roundUp(bytes), zeroed);
   if (memory == nullptr) return fail(ErrorCode::TooLarge, "this process cannot have {} bytes of memory", bytes);
@@ -80,6 +87,10 @@ Result<StoragePtr> emptyStorage(std::int64_t bytes) {
   KERF_TRY(std::byte* const memory, takeMemory(bytes, zeroed));
   auto owner = std::make_shared<const EmptyBlock>(memory, roundUp(bytes));
   return Storage::borrow(memory, bytes, std::move(owner));
+}
+
+void limitLiveStorage(std::int64_t bytes) {
+  ownLimit.store(bytes > 0 ? liveStorageBytes() + bytes : 0, std::memory_order_relaxed);
 }
 
 std::int64_t storageLimit() {

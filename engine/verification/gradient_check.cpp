@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline verification {
 namespace {
 
-constexpr double agreement = 1e-4;              ///< kinks (relu, max) that a step crosses cost that much
-constexpr double steps[] = {1e-6, 1e-7, 1e-5};  ///< relative to the size of each input
+constexpr double agreement = 1e-4;                          ///< kinks (relu, max) that a step crosses cost that much
+constexpr double steps[] = {1e-6, 1e-7, 1e-5, 1e-8, 1e-9};  ///< relative to the size of each input
+constexpr double closer = 3;     ///< two steps are this much closer to each other than to a slope that is wrong
+constexpr double nearby = 1e-3;  ///< how far from the inputs a second look is, relative to their size
 
 constexpr std::int64_t chunk = 1 << 15;  ///< elements summed together: the same sums whatever the threads
 
@@ -100,7 +103,25 @@ class Checker {
         m_draws(draws),
         m_stop(std::move(stop)) {}
 
-  Result<GradientCheck> run(const SlotValues& gradients) {
+  Result<GradientCheck> run(const SlotValues& gradients, const GradientsAt& gradientsAt) {
+    KERF_TRY(GradientCheck check, checkHere(gradients));
+    if (check.agrees()) return check;
+    KERF_CHECK(moveInputs());
+    KERF_TRY(const SlotValues there, gradientsAt(m_inputs));
+    KERF_TRY(GradientCheck second, checkHere(there));
+    second.moved = true;
+    if (second.agrees()) return second;
+    if (!m_isCertain) return GradientCheck{.why = "differences of several steps disagree: too many kinks (relu, max)"};
+    std::vector<const Moved*> all;
+    for (const Moved& moved : m_moved) all.push_back(&moved);
+    KERF_TRY(second.suspects, suspectsAmong(all));
+    return second;
+  }
+
+ private:
+  Result<GradientCheck> checkHere(const SlotValues& gradients) {
+    m_moved.clear();
+    m_step = 0;
     for (const auto& [slot, gradient] : gradients) {
       if (!slot.starts_with("grad:") || !isDifferentiable(gradient)) continue;
       const auto input = m_inputs.find("in:" + slot.substr(5));
@@ -115,13 +136,21 @@ class Checker {
     KERF_CHECK(compare(all, check));
     if (!std::isfinite(check.differences) || !std::isfinite(check.recorded))
       return GradientCheck{.why = "the outputs or gradients are not finite"};
-    if (!check.agrees()) {
-      KERF_TRY(check.suspects, suspectsAmong(all));
-    }
     return check;
   }
 
- private:
+  /// All inputs that have gradients a little aside, each its own way.
+  Result<void> moveInputs() {
+    for (const Moved& moved : m_moved) {
+      Moved aside = moved;
+      aside.gradient = moved.value;  // only the noise counts
+      aside.along = 0;
+      KERF_TRY(Tensor shifted, shiftedInput(aside, nearby));
+      m_inputs[moved.input] = Value(std::move(shifted));
+    }
+    return {};
+  }
+
   /// sum of <output, tangent> with the inputs `moved` a step along their directions.
   Result<double> outputsAt(const std::vector<const Moved*>& moved, double step) {
     SlotValues inputs = m_inputs;
@@ -151,12 +180,13 @@ class Checker {
       scale += std::abs(item->slope);
     }
     check.relativeError = HUGE_VAL;
-    const double last = m_step;  // of a search among inputs, which one step is enough for
+    std::map<double, double> slopes;  // by step
+    const double last = m_step;       // of a search among inputs, which one step is enough for
     for (const double step :
          last > 0 ? std::vector<double>{last} : std::vector<double>(std::begin(steps), std::end(steps))) {
       KERF_TRY(const double ahead, outputsAt(moved, step));
       KERF_TRY(const double behind, outputsAt(moved, -step));
-      const double slope = (ahead - behind) / (2 * step);
+      const double slope = slopes[step] = (ahead - behind) / (2 * step);
       const double error = std::abs(slope - check.recorded) / std::max({scale, std::abs(slope), 1e-300});
       if (!(error < check.relativeError)) continue;
       check.relativeError = error;
@@ -165,7 +195,19 @@ class Checker {
       if (error <= agreement / 10) break;
     }
     m_step = best;
+    if (last == 0) m_isCertain = tells(slopes, check.recorded);
     return {};
+  }
+
+  /// Whether two neighbouring steps agree with each other much better than with the recorded slope: what kinks and
+  /// rounding cost changes with the step.
+  static bool tells(const std::map<double, double>& slopes, double recorded) {
+    for (auto next = slopes.begin(), step = next++; next != slopes.end(); step = next++) {
+      const double apart = std::abs(step->second - next->second);
+      const double error = std::min(std::abs(step->second - recorded), std::abs(next->second - recorded));
+      if (apart * closer <= error) return true;
+    }
+    return false;
   }
 
   /// Halves the inputs until those are left whose own sums do not fit; a few of them are enough.
@@ -187,12 +229,13 @@ class Checker {
 
   const Stage& m_stage;
   const GraphModule& m_module;
-  const SlotValues& m_inputs;
+  SlotValues m_inputs;
   const std::vector<Slot>& m_outputs;
   const RandomDraws& m_draws;
   std::stop_token m_stop;
   std::vector<Moved> m_moved;
-  double m_step = 0;  ///< with which all inputs together came closest
+  double m_step = 0;         ///< with which all inputs together came closest
+  bool m_isCertain = false;  ///< the steps agree with each other
 };
 
 }  // namespace
@@ -201,8 +244,8 @@ bool GradientCheck::agrees() const { return !done || relativeError <= agreement;
 
 Result<GradientCheck> checkGradients(const Stage& stage, const GraphModule& module, const SlotValues& inputs,
                                      const SlotValues& gradients, const std::vector<Slot>& differentiable,
-                                     const RandomDraws& draws, std::stop_token stop) {
-  return Checker(stage, module, inputs, differentiable, draws, std::move(stop)).run(gradients);
+                                     const RandomDraws& draws, const GradientsAt& gradientsAt, std::stop_token stop) {
+  return Checker(stage, module, inputs, differentiable, draws, std::move(stop)).run(gradients, gradientsAt);
 }
 
 }  // namespace kerf::inline verification

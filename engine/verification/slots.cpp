@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/verification/lifted_attributes.h"
+
 namespace kerf::inline verification {
 namespace {
 
@@ -37,7 +39,9 @@ Slot describedSlot(const Graph& graph, const Argument& item, const std::string& 
   if (found == std::end(describedOutputs)) return description;
   if (found->slot.empty()) return "saved:" + nodeName(graph, item);
   const auto index = indexIn(description);
-  return index ? fmt::format("{}{}", found->slot, *index) : description;
+  if (index) return fmt::format("{}{}", found->slot, *index);
+  const std::string attribute = attributeIn(description);
+  return attribute.empty() ? description : fmt::format("{}attr.{}", found->slot, attribute);
 }
 
 /// Values that a graph gives back to its caller, by position: mutated inputs come first, then the user's outputs.
@@ -79,19 +83,29 @@ bool isTangent(const Node& placeholder) {
   return placeholder.meta().description.starts_with("TangentAOTInput(") || placeholder.name().starts_with("tangents_");
 }
 
-std::vector<Slot> inputSlots(const GraphModule& module, StagePart part) {
+std::vector<Slot> inputSlots(const GraphModule& module, StagePart part, const std::vector<std::string>& attributes) {
   std::vector<Slot> slots;
-  std::size_t tangents = 0;
+  std::size_t tangents = 0, lifted = 0;
+  const auto placeholders = module.graph.placeholders();
+  const bool described = std::ranges::any_of(
+      placeholders, [&](NodeId id) { return !attributeIn(module.graph.node(id).meta().description).empty(); });
   for (const NodeId id : module.graph.placeholders()) {
     const Node& node = module.graph.node(id);
     const auto index =
         node.meta().description.starts_with("PlainAOTInput(") ? indexIn(node.meta().description) : std::nullopt;
-    if (isTangent(node))
+    std::string attribute = attributeIn(node.meta().description);
+    if (!described && lifted < attributes.size()) attribute = attributes[lifted];
+    const bool isKnown = std::ranges::find(attributes, attribute) != attributes.end();
+    if (isTangent(node)) {
       slots.push_back(fmt::format("tangent:{}", tangents++));
-    else if (part == StagePart::Backward)
+    } else if (part == StagePart::Backward) {
       slots.push_back("saved:" + node.name());
-    else
-      slots.push_back(fmt::format("in:{}", index.value_or(std::int64_t(slots.size() - tangents))));
+    } else if (isKnown) {
+      slots.push_back("in:attr." + attribute);
+      ++lifted;
+    } else {
+      slots.push_back(fmt::format("in:{}", index.value_or(std::int64_t(slots.size() - tangents - lifted))));
+    }
   }
   return slots;
 }

@@ -13,8 +13,10 @@ struct SlotContext {
   const Graph* backward = nullptr;  ///< for a forward graph: what takes its saved values
 };
 
-/// Names of the placeholders' values.
-std::vector<Slot> inputSlots(const GraphModule& module, StagePart part);
+/// Names of the placeholders' values. `attributes` are those of Dynamo's graph that are inputs of the later ones
+/// (liftAttributes), in their order: "in:attr.weight". Where no description names them they come first.
+std::vector<Slot> inputSlots(const GraphModule& module, StagePart part,
+                             const std::vector<std::string>& attributes = {});
 /// Names of the returned values.
 std::vector<Slot> outputSlots(const GraphModule& module, StagePart part, const SlotContext& context);
 /// Whether a placeholder is the gradient of an output.

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/verification/lifted_attributes.h"
 #include "engine/verification/slots.h"
 
 namespace kerf::inline verification {
@@ -60,6 +61,7 @@ class Planner {
 
   StagePlan finish() {
     for (auto& stage : m_plan.stages) stage.part = partOf(stage);
+    if (const Stage* dynamo = first(StagePart::Dynamo)) m_attributes = liftedAttributes(module(*dynamo).graph);
     for (auto& stage : m_plan.stages) nameValues(stage);
     link();
     return std::move(m_plan);
@@ -101,7 +103,7 @@ class Planner {
     if (const Stage* backward = first(StagePart::Backward)) context.backward = &module(*backward).graph;
     const Stage* leader = first(stage.part);
     const auto& graph = module(stage).graph;
-    stage.inputs = inputSlots(module(stage), stage.part);
+    stage.inputs = inputSlots(module(stage), stage.part, m_attributes);
     stage.outputs = outputSlots(module(stage), stage.part, context);
     if (leader == &stage || leader == nullptr) return;
     // Later stages of a part keep the order of its first one, which alone has descriptions.
@@ -146,6 +148,7 @@ class Planner {
 
   const Capture& m_capture;
   StagePlan m_plan;
+  std::vector<std::string> m_attributes;  ///< of Dynamo's graph, which later graphs take as inputs
 };
 
 std::string withoutBrackets(std::string_view id) {
@@ -213,6 +216,27 @@ void lendNested(Capture& capture, StagePlan& plan) {
   }
 }
 
+bool isDynamo(const CapturedGraph& graph) {
+  const auto named = std::ranges::find(namedStages, graph.origin.stage, &NamedStage::stage);
+  return named != std::end(namedStages) && named->part == StagePart::Dynamo;
+}
+
+/// Where later graphs take more inputs than Dynamo's, its attributes are among them.
+void liftAttributesOf(Capture& capture, const Group& group) {
+  std::size_t inputs = 0;
+  for (const std::size_t index : group.graphs)
+    if (!isDynamo(capture.graphs[index]) && !capture.graphs[index].pending) {
+      const Graph& graph = capture.graphs[index].module.graph;
+      const auto primals = graph.placeholders();
+      const auto isPrimal = [&](NodeId id) { return !isTangent(graph.node(id)); };
+      const bool isBackward = capture.graphs[index].origin.stage.find("backward") != std::string::npos;
+      if (!isBackward) inputs = std::max(inputs, std::size_t(std::ranges::count_if(primals, isPrimal)));
+    }
+  for (const std::size_t index : group.graphs)
+    if (isDynamo(capture.graphs[index]) && capture.graphs[index].module.graph.placeholders().size() < inputs)
+      liftAttributes(capture.graphs[index]);
+}
+
 bool isChosen(const Group& group, std::string_view compile) {
   return compile.empty() || group.name == compile || withoutBrackets(group.name) == withoutBrackets(compile);
 }
@@ -241,6 +265,7 @@ Result<std::vector<StagePlan>> planStages(Capture& capture, std::string_view com
       else
         planner.leaveOut(capture.graphs[graph].name, loaded.error());
     }
+    liftAttributesOf(capture, group);
     plans.push_back(planner.finish());
     lendNested(capture, plans.back());
   }

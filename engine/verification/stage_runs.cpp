@@ -24,6 +24,20 @@ std::string fusedAttentionOf(const Graph& graph) {
   return {};
 }
 
+/// Failures that say nothing of the graph: what Kerf lacks, what nothing tells, and what the machine lacks.
+bool isOwnFault(const Error& error) {
+  constexpr ErrorCode codes[] = {ErrorCode::ShapeMismatch, ErrorCode::RuntimeFailed, ErrorCode::BadInput};
+  if (error.code == ErrorCode::TooLarge && error.message.find("iterations") != std::string::npos) return true;
+  return !error.node.empty() && std::ranges::find(codes, error.code) != std::end(codes);
+}
+
+void noteFailure(const Error& error, Arithmetic arithmetic, StageOutcome& outcome) {
+  outcome.failures[std::size_t(arithmetic)] = error.text();
+  if (arithmetic != Arithmetic::Wide) return;
+  outcome.failedNode = error.node;
+  outcome.ownFault = isOwnFault(error);
+}
+
 constexpr std::string_view arithmeticNames[] = {"fp64", "the recorded dtypes"};
 
 }  // namespace
@@ -97,7 +111,7 @@ Result<void> StageRuns::run(std::size_t stage, Arithmetic arithmetic, StageOutco
   else if (ended.error().code == ErrorCode::Cancelled)
     return fail(ended.error());
   else
-    outcome.failures[std::size_t(arithmetic)] = ended.error().text();
+    noteFailure(ended.error(), arithmetic, outcome);
   return {};
 }
 

@@ -14,6 +14,10 @@ namespace kerf::inline verification {
 struct StageOutcome {
   std::array<StageRun, 2> runs;         ///< by Arithmetic
   std::array<std::string, 2> failures;  ///< by Arithmetic; empty: it ran
+  std::string failedNode;               ///< at which it stopped, where that is known
+  /// The graph asks for what no compiler can give (operands that do not fit, a loop that never ends), not for an op that
+  /// Kerf has no kernel for or a value that nothing tells.
+  bool ownFault = false;
   const StageRun& wide() const { return runs[0]; }
   const StageRun& recorded() const { return runs[1]; }
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/ir/printer.h"
 #include "engine/verification/stage_search.h"
 
 namespace kerf::inline verification {
@@ -87,6 +88,7 @@ class Verifier {
     if (const auto why = failureOf(pair, *before, after); !why.empty()) {
       verdict.kind = PairVerdict::Kind::NotCompared;
       verdict.why = why;
+      blameWhatFailed(pair, *before, after, verdict);
       if (before->failures[0].empty() && pair.after.size() == 1) m_standIns[pair.after.front()] = pair.before;
       return verdict;
     }
@@ -119,6 +121,28 @@ class Verifier {
       if (!after[i]->failures[0].empty())
         return fmt::format("{} does not run: {}", stage(pair.after[i]).name, after[i]->failures[0]);
     return {};
+  }
+
+  /// Of two stages with the same inputs one runs: what stops the other is that stage's own fault.
+  void blameWhatFailed(const StagePair& pair, const StageOutcome& before, const std::vector<StageOutcomePtr>& after,
+                       PairVerdict& verdict) const {
+    const auto ran = [](const StageOutcome& outcome) { return outcome.failures[0].empty(); };
+    const bool allAfterRan = std::ranges::all_of(after, [&](const StageOutcomePtr& each) { return ran(*each); });
+    if (!ran(before) && allAfterRan && before.ownFault) return blame(pair.before, before, verdict);
+    if (!ran(before)) return;
+    for (std::size_t i = 0; i < after.size(); ++i)
+      if (!ran(*after[i])) {
+        if (after[i]->ownFault) blame(pair.after[i], *after[i], verdict);
+        return;
+      }
+  }
+
+  void blame(std::size_t index, const StageOutcome& outcome, PairVerdict& verdict) const {
+    verdict.kind = PairVerdict::Kind::Different;
+    verdict.changedIn = stage(index).name;
+    verdict.changed.node = outcome.failedNode;
+    const Graph& graph = m_runs.module(index).graph;
+    if (const auto id = graph.find(outcome.failedNode)) verdict.changed.call = printNode(graph, *id);
   }
 
   static const Value* find(const SlotValues& values, const Slot& slot) {
@@ -191,8 +215,15 @@ class Verifier {
     }
     if (m_options.onProgress) m_options.onProgress("gradients by finite differences", -1);
     const auto differentiable = tangentOutputs(pair.after.front());
-    auto check = checkGradients(stage(pair.before), m_runs.module(pair.before), m_runs.inputs(),
-                                after.front()->wide().values, differentiable, m_runs.draws(), m_options.stop);
+    const GradientsAt gradientsAt = [&](const SlotValues& inputs) -> Result<SlotValues> {
+      const std::size_t joint = pair.after.front();
+      KERF_TRY(StageRun run, runStage(stage(joint), m_runs.module(joint), inputs,
+                                      {.draws = m_runs.draws(), .prints = false, .stop = m_options.stop}));
+      return std::move(run.values);
+    };
+    auto check =
+        checkGradients(stage(pair.before), m_runs.module(pair.before), m_runs.inputs(), after.front()->wide().values,
+                       differentiable, m_runs.draws(), gradientsAt, m_options.stop);
     if (!check && check.error().code == ErrorCode::Cancelled) return fail(check.error());
     verdict.gradients = check ? *check : GradientCheck{.why = check.error().text()};
     if (verdict.gradients->agrees()) return {};

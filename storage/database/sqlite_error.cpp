@@ -61,6 +61,16 @@ Cause causeOf(int sqliteCode) {
   }
 }
 
+/// Whether a statement of Kerf's meets other tables than the store's schema number promises.
+bool meetsOtherTables(int sqliteCode, std::string_view what) {
+  constexpr std::string_view signs[] = {"no such table", "no such column", "has no column named", "already exists",
+                                        "duplicate column name"};
+  if ((sqliteCode & 0xff) != SQLITE_ERROR) return false;
+  for (const std::string_view sign : signs)
+    if (what.find(sign) != std::string_view::npos) return true;
+  return false;
+}
+
 }  // namespace
 
 std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std::filesystem::path& path) {
@@ -68,6 +78,14 @@ std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std
   int code = extended >= 0 ? extended : exception.getErrorCode();
   if (tookDamagedPage() && (code & 0xff) == SQLITE_IOERR) code = SQLITE_IOERR_DATA;
   const char* what = code == SQLITE_IOERR_DATA ? "a page has lost its checksum" : exception.what();
+  if (meetsOtherTables(code, what)) {
+    Error other{ErrorCode::BadInput,
+                fmt::format("store: {}; its tables are not those of the schema that it names: another program or a "
+                            "version under development has made it, or it is damaged",
+                            what)};
+    other.atFile(path.string()).advise(Advice::ChooseStore);
+    return fail(std::move(other));
+  }
   const Cause cause = causeOf(code);
   Error error{codeOf(code), fmt::format("store: {}{}", what, cause.text)};
   error.atFile(path.string()).advise(cause.advice);

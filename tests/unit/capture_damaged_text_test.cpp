@@ -245,5 +245,65 @@ TEST(ToldDevices, InputsAreWhereTheCallsAre) {
   EXPECT_FALSE(says(told, "the graph's calls name"));
 }
 
+TEST(OddCalls, RecordedValuesThatTheOpDoesNotGiveAreNoted) {
+  const auto text = [](const char* annotation) {
+    return fmt::format(
+        "class GraphModule(torch.nn.Module):\n    def forward(self, t: \"f32[4, 33][33, 1]cuda:0\"):\n"
+        "        u: \"f32[4, 1, 33][33, 33, 1]cuda:0\" = torch.ops.aten.unsqueeze.default(t, 1);  t = None\n"
+        "        e: \"f32[4, 13, 33][33, 0, 1]cuda:0\" = torch.ops.aten.expand.default(u, [4, 13, 33]);  u = None\n"
+        "        z: \"f32[4, 6, 33][198, 33, 1]cuda:0\" = torch.ops.aten.full.default([4, 6, 33], 0, dtype = "
+        "torch.float32, device = device(type='cuda', index=0), pin_memory = False)\n"
+        "        s: \"{}\" = torch.ops.aten.slice_scatter.default(e, z, 1, 0, 6);  e = z = None\n"
+        "        n: \"f32[4, 13, 33][429, 33, 1]cuda:0\" = torch.ops.aten.neg.default(s);  s = None\n"
+        "        return (n,)\n",
+        annotation);
+  };
+  EXPECT_FALSE(says(imported(text("f32[4, 13, 33][429, 33, 1]cuda:0")), "recorded"));
+  EXPECT_TRUE(says(imported(text("f32[4, 13, 33][33, 0, 1]cuda:0")),
+                   "s: recorded f32[4, 13, 33][33, 0, 1], aten.slice_scatter.default gives f32[4, 13, 33][429, 33, 1] "
+                   "(stride)"));
+  EXPECT_TRUE(says(imported(text("f32[4, 12, 33][429, 33, 1]cuda:0")), "(shape)"));
+  EXPECT_TRUE(says(imported(text("f32[13, 33][33, 1]cuda:0")), "(shape)"));
+  EXPECT_TRUE(says(imported(text("bf16[4, 13, 33][429, 33, 1]cuda:0")), "(dtype)"));
+}
+
+TEST(OddCalls, ACallOfAnotherReleasesSchemaKeepsItsAnnotation) {
+  Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"bf16[128]\", y: \"f32[2, 8]\"):\n"
+      "        cp = torch.ops.fsdp.all_gather_copy_in.default([x], [128], 128, 2, 1, torch.bfloat16, "
+      "device(type='cuda', index=1));  x = None\n"
+      "        g0: \"bf16[128]\" = cp[0];  cp = None\n"
+      "        m: \"f32[2]\" = torch.ops.aten.mean.dim(y, [-1], _extra_args = [y]);  y = None\n"
+      "        return (g0, m)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_TRUE(says(capture, "cp: fsdp.all_gather_copy_in.default takes at most 5 positional arguments, got 7"));
+  EXPECT_TRUE(says(capture, "m: aten.mean.dim has no argument '_extra_args'"));
+  CapturedGraph& graph = capture.graphs[0];
+  const auto shaped = graph.annotateShapes();
+  EXPECT_TRUE(shaped) << shaped.error().text();
+  EXPECT_EQ(graph.module.graph.node(*graph.module.graph.find("m")).meta().value.tensor()->sizes.size(), 1u);
+}
+
+TEST(OddCalls, ExecutorchNamesAreReadAsAten) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\", y: \"f32[4]\"):\n"
+      "        alloc: \"f32[4]\" = executorch_exir_memory_alloc(((4,), torch.float32))\n"
+      "        m: \"f32[4]\" = torch.ops.aten.mul.out(x, y, out = alloc);  alloc = None\n"
+      "        alloc_1: \"f32[]\" = executorch_exir_memory_alloc(((), torch.float32))\n"
+      "        s: \"f32[]\" = torch.ops.aten.sum.IntList_out(m, [-1], False, out = alloc_1);  m = alloc_1 = None\n"
+      "        v = executorch_exir_dialects_edge__ops_aten_view_copy_default(y, [2, 2])\n"
+      "        e: \"f32[4]\" = executorch_exir_dialects_edge__ops_aten_add_Tensor(x, y);  x = y = None\n"
+      "        return (s, v, e)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const Graph& graph = capture.graphs[0].module.graph;
+  const auto target = [&](const char* name) { return graph.node(*graph.find(name)).target(); };
+  EXPECT_EQ(target("alloc"), "torch.ops.aten.empty.memory_format");
+  EXPECT_EQ(target("m_value"), "torch.ops.aten.mul.Tensor");
+  EXPECT_EQ(target("m"), "torch.ops.aten.copy_.default");
+  EXPECT_EQ(target("s_value"), "torch.ops.aten.sum.dim_IntList");
+  EXPECT_EQ(target("v"), "torch.ops.aten.view_copy.default");
+  EXPECT_EQ(target("e"), "torch.ops.aten.add.Tensor");
+}
+
 }  // namespace
 }  // namespace kerf

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/ir/parser.h"
 #include "engine/verification/stage_inputs.h"
 #include "engine/verification/verify.h"
 #include "tests/support/recordings.h"
@@ -332,6 +333,111 @@ TEST_F(VerifyStages, RunningStatisticsAreResults) {
   EXPECT_EQ(other.pairs[0].kind, Kind::Different);
   EXPECT_EQ(other.pairs[0].values.front().slot, "mutates:2");
   EXPECT_EQ(other.pairs[0].changedIn, "aot_inference_graph");
+}
+
+TEST_F(VerifyStages, AStageThatFailsByItsOwnFaultIsDifferent) {
+  NEEDS("dynamic_mlp");
+  const std::string text = textOf(logOf("dynamic_mlp"));
+  const std::string broken = edited(text, "aot_joint_graph", "torch.ops.aten.mm.default(permute_3, relu)",
+                                    "torch.ops.aten.mm.default(relu, permute_3)");
+  bool found = false;
+  for (const auto& verdict : verify(broken))
+    if (const PairVerdict* pair = firstDifferent(verdict)) {
+      found = true;
+      EXPECT_EQ(verdict.good(), false);
+      EXPECT_NE(pair->changedIn.find("aot_joint_graph"), std::string::npos);
+      EXPECT_NE(pair->why.find("does not run"), std::string::npos) << pair->why;
+      EXPECT_NE(pair->changed.call.find("mm"), std::string::npos) << pair->changed.call;
+    }
+  EXPECT_TRUE(found);
+}
+
+/// Graphs of one compilation, by stage.
+Capture stagesOf(const std::vector<std::pair<std::string, std::string>>& texts) {
+  Capture capture;
+  capture.kind = "torch_trace";
+  for (const auto& [stage, text] : texts) {
+    auto module = parseReadable(text);
+    EXPECT_TRUE(module) << (module ? "" : module.error().text());
+    CapturedGraph graph;
+    graph.name = graph.origin.stage = stage;
+    graph.origin.compileId = "0/0";
+    graph.module = std::move(*module);
+    capture.graphs.push_back(std::move(graph));
+  }
+  return capture;
+}
+
+CompileVerdict verdictOf(Capture capture) {
+  for (auto& graph : capture.graphs)
+    for (const char* name : {"w", "m"})
+      if (graph.name == "dynamo_output_graph")
+        graph.module.attributes.add(name, TensorAttribute{*Tensor::zeros(DType::Float32, {4}), true, {}});
+  const auto plans = planStages(capture);
+  EXPECT_TRUE(plans && plans->size() == 1);
+  const auto inputs = makeStageInputs(capture, plans->front(), {}, loadWith({}));
+  EXPECT_TRUE(inputs);
+  auto verdict = verifyStages(capture, plans->front(), inputs->values, {});
+  EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().text());
+  return std::move(*verdict);
+}
+
+/// Dynamo's graph writes into attributes, the later one into the inputs that they became.
+TEST_F(VerifyStages, AnOptimizersAttributesAreInputsOfTheNextStage) {
+  const std::string dynamo =
+      "class GraphModule(torch.nn.Module):\n    def forward(self, L_g_: \"f32[4]\"):\n        l_g_ = L_g_\n"
+      "        w: \"f32[4]\" = self.w\n        m: \"f32[4]\" = self.m\n"
+      "        mul_: \"f32[4]\" = m.mul_(0.9)\n        add_: \"f32[4]\" = mul_.add_(l_g_);  l_g_ = None\n"
+      "        sub_: \"f32[4]\" = w.sub_(add_);  w = add_ = None\n        return ()\n";
+  const auto aot = [](const char* factor) {
+    return fmt::format(
+        "class <lambda>(torch.nn.Module):\n"
+        "    def forward(self, arg0_1: \"f32[4]\", arg1_1: \"f32[4]\", arg2_1: \"f32[4]\"):\n"
+        "        mul: \"f32[4]\" = torch.ops.aten.mul.Tensor(arg1_1, {})\n"
+        "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(mul, arg2_1);  mul = arg2_1 = None\n"
+        "        sub: \"f32[4]\" = torch.ops.aten.sub.Tensor(arg0_1, add)\n"
+        "        copy_: \"f32[4]\" = torch.ops.aten.copy_.default(arg0_1, sub);  arg0_1 = sub = None\n"
+        "        copy__1: \"f32[4]\" = torch.ops.aten.copy_.default(arg1_1, add);  arg1_1 = add = None\n"
+        "        return ()\n",
+        factor);
+  };
+  const auto good = verdictOf(stagesOf({{"dynamo_output_graph", dynamo}, {"aot_inference_graph", aot("0.9")}}));
+  ASSERT_EQ(good.pairs.size(), 1u);
+  EXPECT_EQ(good.pairs[0].kind, Kind::Same) << good.pairs[0].why;
+  EXPECT_EQ(good.pairs[0].values.size(), 2u);
+  const auto bad = verdictOf(stagesOf({{"dynamo_output_graph", dynamo}, {"aot_inference_graph", aot("0.8")}}));
+  EXPECT_EQ(bad.pairs[0].kind, Kind::Different);
+}
+
+/// relu and max at zero: no step tells the derivative there, and a correct compile is not called different.
+TEST_F(VerifyStages, KinksAtTheInputsAreNoDifference) {
+  const std::string dynamo =
+      "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: \"f32[8]\"):\n        l_x_ = L_x_\n"
+      "        z: \"f32[8]\" = l_x_ - l_x_\n        s: \"f32[8]\" = z + l_x_;  z = None\n"
+      "        r: \"f32[8]\" = torch.relu(s);  s = None\n        return (r,)\n";
+  const auto joint = [](const char* grad) {
+    return fmt::format(
+        "class joint(torch.nn.Module):\n    def forward(self, primals_1: \"f32[8]\", tangents_1: \"f32[8]\"):\n"
+        "        relu: \"f32[8]\" = torch.ops.aten.relu.default(primals_1);  primals_1 = None\n"
+        "        le: \"b8[8]\" = torch.ops.aten.le.Scalar(relu, 0)\n"
+        "        full: \"f32[]\" = torch.ops.aten.full.default([], 0.0)\n"
+        "        where: \"f32[8]\" = torch.ops.aten.where.self(le, full, {});  le = full = None\n"
+        "        return (relu, where)\n",
+        grad);
+  };
+  const auto verdictAtZero = [&](const char* grad) {
+    Capture capture = stagesOf({{"dynamo_output_graph", dynamo}, {"aot_joint_graph", joint(grad)}});
+    const auto plans = planStages(capture);
+    auto inputs = makeStageInputs(capture, plans->front(), {}, loadWith({.fill = InputFill::Zeros}));
+    Tensor ones = *Tensor::zeros(DType::Float32, {8});
+    std::fill_n(ones.data<float>(), 8, 1.0F);
+    inputs->values["tangent:0"] = Value(std::move(ones));
+    return *verifyStages(capture, plans->front(), inputs->values, {});
+  };
+  const auto good = verdictAtZero("tangents_1");
+  EXPECT_TRUE(good.good()) << good.pairs[0].why;
+  ASSERT_TRUE(good.pairs[0].gradients);
+  EXPECT_TRUE(good.pairs[0].gradients->agrees());
 }
 
 }  // namespace

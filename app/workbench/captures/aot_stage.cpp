@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/autograd/functional_rng.h"
+#include "engine/autograd/linearize.h"
 #include "engine/autograd/training_mode.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/python/nn_modules.h"
@@ -189,6 +190,8 @@ std::pair<std::string, std::string> splitAtStage(const std::string& text) {
 
 Result<std::optional<StageChoice>> parseStage(const std::string& name) {
   if (name.empty() || name == "dynamo") return std::optional<StageChoice>();
+  if (name == "linearize" || name == "jvp")
+    return StageChoice{AotStage::Functional, DecompositionTable::None, false, true};
   constexpr std::string_view rng = "/rng";
   const bool functionalRng = name.ends_with(rng);
   const std::string plain = functionalRng ? name.substr(0, name.size() - rng.size()) : name;
@@ -197,7 +200,8 @@ Result<std::optional<StageChoice>> parseStage(const std::string& name) {
   const auto table = parseDecompositionTable(slash == plain.npos ? "none" : plain.substr(slash + 1));
   if (stage && table && !(functionalRng && *stage == AotStage::Aten)) return StageChoice{*stage, *table, functionalRng};
   return fail(ErrorCode::BadUsage,
-              "there is no stage \"{}\"; choose dynamo, aten, functional or joint, with /core or /inductor behind it "
+              "there is no stage \"{}\"; choose dynamo, linearize, aten, functional or joint, the last three with "
+              "/core or /inductor behind it "
               "for their decompositions, and /rng (not for aten) for seeds as inputs",
               name);
 }
@@ -245,10 +249,48 @@ void setGoal(CompileOptions& options, const GraphSource& source) {
       options.partition.joint.staticInputs->push_back(input.name);
 }
 
+namespace {
+
+/// The signature of a graph that takes tangents behind its inputs.
+GraphSignature forwardSignature(const AotGraph& traced) {
+  GraphSignature signature;
+  const Graph& graph = traced.module.graph;
+  for (const NodeId id : graph.placeholders()) signature.inputs.push_back({"user_input", graph.node(id).name(), ""});
+  const ArgumentList* items = nullptr;
+  if (const ListArgument* list = graph.node(graph.outputNode()).args()[0].asList()) items = &list->items;
+  for (std::size_t i = 0; i < (items == nullptr ? 1 : items->size()); ++i)
+    signature.outputs.push_back({"user_output", nameOfItem(graph, i), ""});
+  return signature;
+}
+
+/// Forward mode: every floating input gets a tangent, made up as those of a joint graph are.
+Result<GraphSource> linearizedOf(GraphSource source, const CapturedGraph& before, const Job& job) {
+  AotSubject subject = aotSubject(before, AotStage::Functional, job);
+  AotOptions options{.stage = AotStage::Functional, .stop = job.stop};
+  options.requiresGrad = [](const AotInput&) { return true; };
+  KERF_TRY(LinearizedGraph made, linearize(subject.module, std::move(subject.inputs), options));
+  AotGraph traced;
+  traced.module = std::move(made.jvp);
+  traced.metadata.inputs = std::move(made.inputs);
+  traced.tangents = std::move(made.tangentInputs);
+  CapturedGraph after = before;
+  after.program = nullptr;
+  KERF_CHECK(StageInputs(before, after, traced, source.seed).make());
+  after.signature = forwardSignature(traced);
+  after.module = std::move(traced.module);
+  source.capture.graphs[source.index] = std::move(after);
+  source.graphId.reset();
+  source.edited = true;
+  return source;
+}
+
+}  // namespace
+
 Result<GraphSource> stageOf(GraphSource source, const StageChoice& choice, const Job& job) {
   source = shapedForReading(std::move(source), job);
   CapturedGraph before = source.graph();
   addNnModuleParameters(before.module);
+  if (choice.forwardMode) return linearizedOf(std::move(source), before, job);
   KERF_TRY(AotGraph traced, traceStage(before, choice, job));
   for (const std::string& note : traced.metadata.notes) job.warn(note);
   CapturedGraph after = before;

@@ -17,9 +17,10 @@ struct StageChoice {
   AotStage stage = AotStage::Joint;
   DecompositionTable table = DecompositionTable::None;
   bool functionalRng = false;  ///< random numbers of seeds that are inputs
+  bool forwardMode = false;    ///< "linearize": primals and tangents in, outputs and their tangents out
 };
 /// "aten", "functional", "joint", "joint/inductor" (with the decompositions of that table), "joint/inductor/rng" (with
-/// seeds as inputs); none for "" and "dynamo", which is the graph as it was captured. BadUsage for others.
+/// seeds as inputs), "linearize" (or "jvp"); none for "" and "dynamo", which is the graph as it was captured. BadUsage for others.
 Result<std::optional<StageChoice>> parseStage(const std::string& name);
 
 /// The source with its stage in the place of its graph: the same inputs, attributes that became inputs before them, and made-up

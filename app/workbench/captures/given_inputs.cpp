@@ -101,6 +101,16 @@ Result<SymbolBindings> settledSymbols(const ShapedGraph& source, const std::vect
   return solveSizes(equations, source.symbols);
 }
 
+/// Whether every placeholder that is no number has a given value.
+bool givesAll(const CapturedGraph& graph, const std::vector<GivenInput>& given) {
+  const auto placeholders = graph.module.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size(); ++i) {
+    const bool isNumber = graph.module.graph.node(placeholders[i]).meta().value.sym() != nullptr;
+    if (!isNumber && std::ranges::find(given, i, &GivenInput::place) == given.end()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<InputChoice> parseInputChoice(const std::string& text) {
@@ -117,6 +127,7 @@ Result<RunnableGraph> runnableOn(GraphSource source, const SafetensorsFile& file
   KERF_TRY(const auto given, match(source.graph(), file));
   KERF_TRY(ShapedGraph known, shaped(std::move(source)));
   KERF_TRY(known.symbols, settledSymbols(known, given));
+  known.allGiven = givesAll(known.graph(), given);
   KERF_TRY(RunnableGraph ready, runnableOnRecorded(std::move(known), job));
   for (const auto& input : given) {
     if (input.place >= ready.inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);

@@ -12,6 +12,7 @@
 #include "engine/capture/inputs/generated_inputs.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/shape_conflicts.h"
 #include "engine/passes/pass_names.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/support/log.h"
@@ -286,6 +287,14 @@ Result<ShapedGraph> shaped(GraphSource source) {
   return known;
 }
 
+ShapedGraph shapedAsRecorded(GraphSource source, const Job& job) {
+  const auto conflicts = shapeConflicts(source.graph().module);
+  ShapedGraph known = shapedForReading(std::move(source), job);
+  restoreRecorded(conflicts, known.graph().module.graph);
+  for (const std::string& note : conflictNotes(conflicts)) job.warn(note);
+  return known;
+}
+
 ShapedGraph shapedForReading(GraphSource source, const Job& job) {
   ShapedGraph known = shapedAsKnown(std::move(source));
   if (known.incomplete)
@@ -315,7 +324,8 @@ Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job) {
   LoadOptions options = loadOptions(ready);
   options.origins = &ready.origins;
   KERF_TRY(ready.inputs, graph.loadInputs(options, &notes));
-  for (const auto& note : notes) job.warn(note);
+  for (const auto& note : notes)
+    if (!ready.allGiven || !note.starts_with("the graph has no data")) job.warn(note);
   if (annotatedOnly(graph)) {
     // Torch's own functions have no shape rules; what the annotations say stays.
     (void)bindShapes(graph.module, ready.inputs);

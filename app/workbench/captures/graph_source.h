@@ -39,6 +39,7 @@ struct GraphSource : AddressedGraph {
   InputFill fill = InputFill::Plausible;     ///< what stands in for missing data
   std::uint64_t seed = defaultInputSeed;     ///< of it
   std::string inputFile = {};                ///< the user's own inputs; empty: none
+  bool allGiven = false;                     ///< the user gives every tensor: none is made up
   std::shared_ptr<const AotGraph> aot = {};  ///< of a stage of AOTAutograd, without its module; else null
 };
 
@@ -65,6 +66,8 @@ ShapedGraph shapedAsKnown(GraphSource source, ShapeEnv& env);
 ShapedGraph shapedAsKnown(GraphSource source);
 /// The same for drawings and texts, which are right without shapes too: what is missing becomes a note.
 ShapedGraph shapedForReading(GraphSource source, const Job& job);
+/// The same for what shows or exports the graph: recorded values stay where an op gives others, which is warned of.
+ShapedGraph shapedAsRecorded(GraphSource source, const Job& job);
 /// With inputs: recorded, made up, or of the user's file. Missing storages are warnings. BadInput and ShapeMismatch for a
 /// file whose inputs do not fit.
 Result<RunnableGraph> runnable(GraphSource source, const Job& job);

@@ -36,7 +36,7 @@ Written exportRepros(const GraphSource& source, const ExportTarget& target, cons
 /// A form that RenderRequest has too. Shapes make pictures and texts better; without them the rest is still right.
 template <const char* form>
 Written exportRendered(const GraphSource& source, const ExportTarget& target, const Job& job) {
-  const ShapedGraph shapes = shapedForReading(source, job);
+  const ShapedGraph shapes = shapedAsRecorded(source, job);
   KERF_TRY(const auto clean, exportableGraph(shapes.capture, shapes.index, form));
   KERF_TRY(auto text, renderGraph(clean, form, job));
   KERF_TRY(text, auditedForm(form, std::move(text), clean.module, source.capture));
@@ -72,7 +72,7 @@ ValueMeta withStrides(ValueMeta meta) {
 Written exportProgram(const GraphSource& source, const ExportTarget& target, const Job& job) {
   GraphSource written = source;
   if (!source.graph().program) {
-    written = shapedForReading(std::move(written), job);
+    written = shapedAsRecorded(std::move(written), job);
     auto& graph = written.graph().module.graph;
     const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
     for (const auto id : order) graph.setValueMeta(id, withStrides(graph.node(id).meta().value));

@@ -82,7 +82,7 @@ Result<std::string> renderGraph(const CapturedGraph& graph, const std::string& f
 
 Result<std::string> perform(Workbench& bench, const RenderRequest& request, const Job& job) {
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
-  const ShapedGraph source = shapedForReading(std::move(found), job);
+  const ShapedGraph source = shapedAsRecorded(std::move(found), job);
   for (auto& note : leftOutNotes(source.capture, source.index)) job.note(std::move(note));
   for (const auto& setting : recordedSettings(source)) job.note("PyTorch's minifier was set: " + setting);
   if (isKernelFormat(request.format)) return kernelTexts(source, request.format, bench.codeCache(job), job);

@@ -11,6 +11,7 @@
 
 #include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/annotations.h"
 #include "app/workbench/protocol/emulation.h"
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/job.h"
@@ -94,9 +95,10 @@ struct RunReport {
   std::vector<std::pair<std::string, std::string>> trained;  ///< "loss" and "grad.<parameter>" of a training step
 
   std::optional<KernelProfile> profile;
+  std::vector<AnnotationRow> annotations;  ///< recorded values that the ops do not give
 
   KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations, inputs, mutated,
-              trained, profile)
+              trained, profile, annotations)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -117,9 +119,10 @@ struct RunRequest {
   bool profile = false;            ///< time the compiled graph's kernels
   bool memory = false;             ///< the same, for the bytes in use at every step
   std::string rounding = "eager";  ///< of 16-bit values in kernels: after every op, or "inductor": of what is stored
+  std::int64_t memoryLimit = 0;    ///< bytes of tensors beside the inputs; 0: half of the machine's memory
 
   KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile, memory,
-              rounding)
+              rounding, memoryLimit)
 };
 
 struct Comparison {
@@ -138,7 +141,8 @@ struct Comparison {
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
   std::vector<InputRow> inputs;                               ///< and where each comes from
 
-  FusionComparison fusion;  ///< of --emulate; empty unless asked for
+  FusionComparison fusion;                 ///< of --emulate; empty unless asked for
+  std::vector<AnnotationRow> annotations;  ///< recorded values that the ops do not give
 
   bool good() const { return (same || fusion.explainsAll()) && failure.empty(); }
   /// Nodes where the fault starts, in graph order of their severity.
@@ -150,7 +154,7 @@ struct Comparison {
   }
 
   KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols,
-              nestedNote, inputs, fusion, backwardNote, tolerance)
+              nestedNote, inputs, fusion, backwardNote, tolerance, annotations)
 };
 
 /// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/annotations.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
 
@@ -89,8 +90,9 @@ struct CompileVerification {
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
   std::vector<OwnPassesDoc> ownPasses;                        ///< where they were asked for; each has a pair
+  std::vector<AnnotationRow> annotations;                     ///< recorded values that the ops do not give
 
-  KERF_FIELDS(compile, pairs, odd, symbols, ownPasses, notes)
+  KERF_FIELDS(compile, pairs, odd, symbols, ownPasses, notes, annotations)
 };
 
 struct Verification {

@@ -1,6 +1,7 @@
 // Comparing a graph's compiled side with the interpreter and fp64, optionally node by node, and keeping what came out.
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/captures/annotation_rows.h"
 #include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/graph_source.h"
@@ -9,6 +10,7 @@
 #include "app/workbench/compile/pass_trace.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/run/divergence_child.h"
+#include "engine/ops/core/foreign_call.h"
 #include "engine/pipeline/compare_emulated.h"
 
 namespace kerf::workbench {
@@ -107,6 +109,8 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   options.compile.cache = bench.codeCache(job);
   keepMeasurements(bench, options.compile.passes, job);
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  KERF_CHECK(checkKernels(found.graph().module));
+  auto annotations = annotationRows(found.graph().module);
   const auto tolerances = options.compare.tolerances;
   takeRecordedRule(found, request.accuracy, options.compare);
   KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
@@ -118,6 +122,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   Comparison comparison;
   comparison.symbols = symbolValues(source.graph(), source.symbols);
   comparison.inputs = rows;
+  comparison.annotations = std::move(annotations);
   comparison.tolerance = options.compare.tolerance;
   ComparisonReport report;
   if (request.emulate.empty()) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/captures/annotation_rows.h"
 #include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/symbols.h"
@@ -11,8 +12,10 @@
 #include "app/workbench/run/model_runs.h"
 #include "engine/accuracy/expectation.h"
 #include "engine/backend/registry/backends.h"
+#include "engine/ops/core/foreign_call.h"
 #include "engine/process/in_child.h"
 #include "engine/process/value_codec.h"
+#include "engine/tensor/storage_limit.h"
 
 namespace kerf::workbench {
 
@@ -258,6 +261,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const RunnableGraph& so
   const GraphModule& module = source.graph().module;
   const ValueList& inputs = source.inputs;
   const std::function body = [&]() -> Result<RunOutcome> {
+    limitLiveStorage(request.memoryLimit > 0 ? request.memoryLimit : storageLimit() / 2);
     if (!sizes.empty()) {
       KERF_TRY(const auto options, compileOptions(request, cache));
       return runAtSizes(options, module, inputs, sizes);
@@ -319,6 +323,8 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_CHECK(checkProfile(request));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
+  if (request.backend == "interp") KERF_CHECK(checkKernels(found.graph().module));
+  auto annotations = annotationRows(found.graph().module);
   KERF_TRY(const auto sizes, resizedInputs(found, request, job));
   KERF_TRY(const RunnableGraph source, onChosenInputs(std::move(found), request, job));
   std::optional<LossChoice> loss;
@@ -347,7 +353,8 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
                    .then = outcome.then,
                    .compilations = outcome.compilations,
                    .recompilations = outcome.recompilations,
-                   .profile = outcome.profile};
+                   .profile = outcome.profile,
+                   .annotations = std::move(annotations)};
   for (const auto& output : values.outputs) report.outputs.push_back(plainText(output));
   for (const auto& [name, value] : values.mutated) report.mutated.emplace_back(name, plainText(value));
   for (const auto& [name, value] : values.trained) report.trained.emplace_back(name, trainedText(value));

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/workbench/captures/annotation_rows.h"
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/graph_source.h"
@@ -15,6 +16,8 @@
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/process/codec.h"
 #include "engine/process/in_child.h"
+#include "engine/tensor/storage.h"
+#include "engine/tensor/storage_limit.h"
 #include "engine/verification/own_passes.h"
 #include "engine/verification/stage_inputs.h"
 #include "engine/verification/verify.h"
@@ -105,6 +108,7 @@ class VerifyProgress {
 Result<CompileVerification> verifyInChild(const Capture& capture, const StagePlan& plan, const SlotValues& inputs,
                                           const VerifyRequest& request, const Job& job, VerifyProgress& progress) {
   const std::function body = [&](const SendEvent& send) -> Result<CompileVerification> {
+    limitLiveStorage(storageLimit() / 2);
     VerifyOptions options{.tolerance = request.tolerance,
                           .recorded = request.recorded,
                           .gradients = request.gradients,
@@ -130,10 +134,14 @@ Result<CompileVerification> verifyPlan(Capture capture, const StagePlan& plan, c
     KERF_TRY(RunnableGraph ready, runnable(std::move(source), job));
     return std::move(ready.inputs);
   };
+  std::vector<AnnotationRow> annotations;
+  for (const Stage& stage : plan.stages)
+    std::ranges::move(annotationRows(capture.graphs[stage.graph].module, stage.name), std::back_inserter(annotations));
   KERF_TRY(const auto inputs, makeStageInputs(capture, plan, symbols, load));
   if (job.stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped while preparing inputs");
   KERF_TRY(auto doc, verifyInChild(capture, plan, inputs.values, request, job, progress));
   doc.notes.insert(doc.notes.end(), inputs.notes.begin(), inputs.notes.end());
+  doc.annotations = std::move(annotations);
   doc.symbols.assign(inputs.symbols.begin(), inputs.symbols.end());
   return doc;
 }

@@ -7,6 +7,7 @@
 #include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
 #include "engine/capture/pt2/audit.h"
+#include "engine/capture/pt2/made_program.h"
 #include "engine/capture/pt2/sample_writer.h"
 #include "engine/capture/pt2/schema.h"
 #include "engine/capture/pt2/signature_writer.h"
@@ -258,6 +259,7 @@ std::string rootFor(const std::filesystem::path& path) {
 Result<void> exportPt2(const CapturedGraph& graph, const std::filesystem::path& path, const Pt2ExportOptions& options) {
   CapturedGraph loaded = graph;
   KERF_CHECK(loaded.ensureLoaded());
+  KERF_CHECK(pt2::makeProgram(loaded, pt2::writtenMinor));
   KERF_TRY(AtomicFile file, AtomicFile::create(path));
   const ZipWriter::Sink sink = [&](std::span<const std::byte> bytes) { return file.write(bytes); };
   KERF_CHECK(pt2::ProgramWriter(std::move(loaded), options, pt2::rootFor(path), sink).write());

@@ -10,16 +10,21 @@
 #include "engine/capture/inputs/annotation_inputs.h"
 #include "engine/capture/inputs/stand_in_attributes.h"
 #include "engine/capture/text/code_kind.h"
+#include "engine/capture/text/executorch.h"
+#include "engine/capture/text/log_lines.h"
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"
 #include "engine/capture/text/printed_schemas.h"
 #include "engine/capture/text/printed_signature.h"
 #include "engine/capture/text/told_devices.h"
 #include "engine/ir/parser.h"
+#include "engine/ops/core/foreign_call.h"
+#include "engine/ops/core/shape_conflicts.h"
 
 namespace kerf::inline capture {
 namespace {
 
+constexpr std::size_t mostOddCalls = 5;
 constexpr std::string_view modelSourceMark = " is a model's source, no captured graph";
 
 class TextCapture {
@@ -148,6 +153,28 @@ class TextCapture {
     return captured(piece, std::move(read));
   }
 
+  /// Calls in another form than the op table's, and recorded values that the ops do not give.
+  void noteOddCalls(const GraphModule& module) {
+    if (m_notes == nullptr) return;
+    std::size_t calls = 0;
+    for (const NodeId id : module.graph.order()) {
+      const auto why = foreignCall(module.graph.node(id));
+      if (why && ++calls <= mostOddCalls)
+        m_notes->push_back(
+            fmt::format("{}: {} {}: it is called as another release's schema, or with what a library "
+                        "adds; it keeps its annotation and is not looked into",
+                        module.graph.node(id).name(), shortTarget(module.graph.node(id).target()), *why));
+    }
+    if (calls > mostOddCalls) m_notes->push_back(fmt::format("{} more calls do not fit", calls - mostOddCalls));
+    std::ranges::move(conflictNotes(shapeConflicts(module)), std::back_inserter(*m_notes));
+  }
+
+  /// "aten.mean.dim" of "torch.ops.aten.mean.dim".
+  static std::string_view shortTarget(std::string_view target) {
+    constexpr std::string_view root = "torch.ops.";
+    return target.starts_with(root) ? target.substr(root.size()) : target;
+  }
+
   /// Index in textLines() of the first line behind the piece.
   std::size_t lineBehind(const GraphTextPiece& piece) const {
     const auto lines = textLines(m_text);
@@ -185,6 +212,8 @@ class TextCapture {
           fmt::format("no annotation names a device, and the graph's calls name {}: its inputs are "
                       "taken to be there",
                       device));
+    readExecutorchCalls(out.module, m_notes);
+    noteOddCalls(out.module);
     m_schemas.apply(out.module.graph, m_notes);
     addStandInAttributes(out.module, m_limits, m_notes);
     KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
@@ -302,6 +331,10 @@ Result<Capture> importGraphText(std::string_view text, const std::filesystem::pa
   origin.line = 1;
   KERF_TRY(capture.graphs, capturedGraphsOfText(text, origin, limits, &capture.notes));
   capture.torchVersion = torchVersionIn(text);
+  if (hasDynamoLines(text))
+    capture.notes.emplace_back(
+        "the lines of graph breaks, recompilations and guards beside the graph are not read: a log of TORCH_TRACE has "
+        "them as tables");
   if (hasMergeConflict(text))
     capture.notes.emplace_back(
         "a merge left both its sides in the text (<<<<<<<, =======, >>>>>>>): the first side is read");

@@ -6,8 +6,10 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
+#include "engine/ops/core/foreign_call.h"
 #include "engine/ops/core/graph_symbols.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/shape_conflicts.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -42,7 +44,9 @@ bool isHandle(std::string_view path) {
 
 class Propagation {
  public:
-  Propagation(GraphModule& module, ShapeEnv& env) : m_module(module), m_env(env) {}
+  /// `conflicts`: if given, hears where a recorded value is not what the op gives; recorded values stay then.
+  Propagation(GraphModule& module, ShapeEnv& env, std::vector<ShapeConflict>* conflicts = nullptr)
+      : m_module(module), m_env(env), m_conflicts(conflicts) {}
 
   Result<void> run() {
     const ShapeEnv::Scope scope(m_env);
@@ -93,7 +97,7 @@ class Propagation {
       known = known && append(argument, single);
       if (known) kwargs.emplace_back(name, std::move(single[0]));
     }
-    if (!known) return keep(id);
+    if (!known || foreignCall(node)) return keep(id);
     keepListIndex(node, args);
     const ShapeEnv::Mark before = m_env.mark();
     auto result = call(node, args, kwargs);
@@ -107,6 +111,7 @@ class Propagation {
     if (result) return store(id, *result);
     // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
     const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
+    if (m_conflicts != nullptr) return keep(id);
     return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
   }
 
@@ -181,10 +186,34 @@ class Propagation {
     m_values.insert_or_assign(id, value);
     ValueMeta meta = metaOf(value);
     const ValueMeta& old = m_module.graph.node(id).meta().value;
+    if (isConflict(id, old, meta)) return {};
     if (!meta.known() || saysAsMuch(old, meta)) return {};
     m_module.graph.setValueMeta(id, std::move(meta));
     m_stored.push_back(id);
     return {};
+  }
+
+  /// Tells of a recorded value that the op does not give; it stays, for the node and for those that use it.
+  bool isConflict(NodeId id, const ValueMeta& recorded, const ValueMeta& derived) {
+    if (m_conflicts == nullptr) return false;
+    const Node& node = m_module.graph.node(id);
+    auto what = contradictionOf(recorded, derived);
+    if (!what || (*what == "stride" && choosesStrides(node))) return false;
+    const OpInfo* op = findOp(node);
+    m_conflicts->push_back(
+        {node.name(), op != nullptr ? op->schema.qualifiedName() : node.target(), std::move(*what), recorded, derived});
+    if (auto value = valueOf(recorded)) m_values.insert_or_assign(id, std::move(*value));
+    return true;
+  }
+
+  /// Ops whose kernels choose the layout of what they give, each device its own.
+  static bool choosesStrides(const Node& node) {
+    constexpr std::string_view marks[] = {"conv",   "attention", "batch_norm", "mm",   "cudnn",  "miopen",
+                                          "mkldnn", "rnn",       "lstm",       "gru",  "linalg", "fft",
+                                          "matmul", "linear",    "einsum",     "empty"};
+    return node.op() != Opcode::CallFunction || !node.target().starts_with("torch.ops.aten.") ||
+           std::ranges::any_of(marks,
+                               [&](std::string_view mark) { return node.target().find(mark) != std::string::npos; });
   }
 
   /// Whether the old meta says the same, and in symbols (as they were recorded) wherever the new one does.
@@ -262,6 +291,7 @@ class Propagation {
 
   GraphModule& m_module;
   ShapeEnv& m_env;
+  std::vector<ShapeConflict>* m_conflicts = nullptr;
   std::vector<NodeId> m_stored;
   std::int64_t m_nestedBudget = 5'000'000;  ///< a few seconds for graphs made to nest without end
   std::unordered_map<NodeId, Value> m_values;
@@ -277,6 +307,22 @@ Result<void> propagateShapes(GraphModule& module, ShapeEnv& env) {
 Result<void> propagateShapes(GraphModule& module) {
   ShapeEnv env;
   return propagateShapes(module, env);
+}
+
+std::vector<ShapeConflict> shapeConflicts(const GraphModule& module) {
+  std::vector<ShapeConflict> conflicts;
+  GraphModule copy = module;
+  ShapeEnv env;
+  addGraphSymbols(copy, env);
+  (void)Propagation(copy, env, &conflicts).run();  // as far as it comes
+  for (const auto& [path, submodule] : module.submodules) {
+    if (!submodule.graph) continue;
+    for (ShapeConflict& nested : shapeConflicts(*submodule.graph)) {
+      nested.node = path + "/" + nested.node;
+      conflicts.push_back(std::move(nested));
+    }
+  }
+  return conflicts;
 }
 
 }  // namespace kerf::inline ops

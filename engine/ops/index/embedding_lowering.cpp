@@ -18,7 +18,8 @@ bool coversRows(const BoundArguments& bound) {
   if (!isIndexType(indices.dtype()) || !isFloating(grad.dtype())) return false;
   const SymSizes &own = grad.symSizes(), &rows = indices.symSizes();
   if (bound.boolean(4) || own.size() != rows.size() + 1 || mayBeEmpty(own)) return false;
-  return std::equal(rows.begin(), rows.end(), own.begin(), sameSize);
+  return std::equal(rows.begin(), rows.end(), own.begin(),
+                    [](const SymInt& a, const SymInt& b) { return sameSize(a, b); });
 }
 
 int zero(const ElementCall& c) { return c.b.constant(0, c.dtype); }
