@@ -14,6 +14,7 @@ namespace kerf::inline capture {
 namespace {
 
 constexpr std::size_t maximumPlaces = 4000;
+constexpr std::size_t nearPlaces = 64;  ///< that every input may be followed to, however many there are
 constexpr int maximumDepth = 8;
 
 /// A value that says something of the input: scale * input + offset, or, not `exact`, what grows with it.
@@ -49,7 +50,8 @@ class NeedSearch {
 
  private:
   void push(Reached place) {
-    if (m_count++ < maximumPlaces && m_seen.emplace(place.module, place.node.index, place.item).second)
+    const bool isNear = m_count < nearPlaces;
+    if (m_count++ < maximumPlaces && (m_lists.takePlace() || isNear) && m_seen.emplace(place.module, place.node.index, place.item).second)
       m_open.push_back(std::move(place));
   }
 
