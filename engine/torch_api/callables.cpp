@@ -43,7 +43,7 @@ class FakeOps : public OpCaller {
       return callsWithoutRow().python(target.text, args, kwargs, *this);
     const bool onTensors = std::ranges::any_of(args, [](const Value& value) { return value.isTensor(); });
     if (op != nullptr && onTensors && target.text.starts_with("operator.")) {
-      const std::string_view tensors = tensorOperator(target.text);
+      const std::string tensors = tensorOperator(target.text);
       return tensors.empty() ? callsWithoutRow().python(target.text, args, kwargs, *this) : call(tensors, args, kwargs);
     }
     KERF_TRY(Value result, shapeOps().call(target, args, kwargs));
