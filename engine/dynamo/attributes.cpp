@@ -36,6 +36,9 @@ VariableTracker slotAttribute(Tracer& tracer, StandIn& standIn, PyObject* member
 VariableTracker fromClass(Tracer& tracer, const VariableTracker& object, const StandIn& standIn, PyObject* found,
                           const std::string& name) {
   PyTypeObject* type = Py_TYPE(object.get());
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(type->tp_mro); ++k)
+    if (const Ref* written = tracer.effects.writtenGlobal(PyTuple_GET_ITEM(type->tp_mro, k), name))
+      return {*written, nullptr, false};
   if (standIn.source && ownDictOf(standIn.real.get()) != nullptr && PyFunction_Check(found))
     tracer.addGuard(presenceGuard(standIn.source, makeText(name), false));
   const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
@@ -135,6 +138,12 @@ void InstructionTranslator::storeAttribute(VariableTracker object, const std::st
   const StandIn* standIn = m_tracer.effects.find(object.get());
   const bool shared = standIn == nullptr && (PyModule_Check(object.get()) || PyType_Check(object.get()) ||
                                              PyFunction_Check(object.get()) || object.source != nullptr);
+  const bool programClass = PyType_Check(object.get()) &&
+                            (reinterpret_cast<PyTypeObject*>(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+  if (programClass && value != nullptr) {
+    m_tracer.effects.storeGlobal(object.get(), attribute, Ref::borrow(value));
+    return;
+  }
   if (PyModule_Check(object.get()) && value != nullptr) {
     m_tracer.effects.storeGlobal(PyModule_GetDict(object.get()), attribute, Ref::borrow(value));
     return;

@@ -96,7 +96,8 @@ std::optional<VariableTracker> superOf(InstructionTranslator& t, PyObject* args,
 std::optional<VariableTracker> identityOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   const VariableTracker object = argument(t, args, sources, 0);
   const StandIn* standIn = t.tracer().effects.find(object.get());
-  if (standIn == nullptr && !isConstant(object.get()))
+  const std::string module = textOf(PyDict_GetItemString(t.globals(), "__name__"));
+  if (standIn == nullptr && !isConstant(object.get()) && !module.starts_with("torch."))
     unsupported("Unsupported call_id() without source", "call_id() without source is not supported.",
                 "call_id " + typeNameOf(object.get()));
   PyObject* real = standIn != nullptr ? standIn->real.get() : object.get();
@@ -109,7 +110,30 @@ std::optional<VariableTracker> callableTest(InstructionTranslator& t, PyObject* 
   return std::nullopt;
 }
 
+/// The exception that the innermost traced handler works on.
+std::optional<VariableTracker> handledException(InstructionTranslator& t) {
+  for (InstructionTranslator* at = &t; at != nullptr; at = at->parent()) {
+    if (at->handled.empty() || at->handled.back().get() == Py_None) continue;
+    PyObject* exception = at->handled.back().get();
+    return VariableTracker{
+        Ref::steal(PyTuple_Pack(3, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception, Py_None)), nullptr, false};
+  }
+  return VariableTracker{Ref::steal(PyTuple_Pack(3, Py_None, Py_None, Py_None)), nullptr, false};
+}
+
+/// What shows the frame's own variables: no rewritten frame has the same ones.
+std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyObject* args, Args& /*sources*/) {
+  if (PyTuple_GET_SIZE(args) > 0) return std::nullopt;
+  throw Unsupported{"Failed to trace builtin operator",
+                    "Dynamo cannot trace what looks at the frame's variables.",
+                    "locals",
+                    {},
+                    {},
+                    true};
+}
+
 const std::unordered_map<std::string_view, Builtin> kBuiltins = {
+    {"locals", refuseFrameLook}, {"vars", refuseFrameLook}, {"dir", refuseFrameLook},
     {"getattr", attributeOr}, {"hasattr", hasAttribute}, {"setattr", setAttribute}, {"delattr", deleteAttribute},
     {"type", typeOf},         {"super", superOf},        {"id", identityOf},        {"callable", callableTest},
 };
@@ -170,8 +194,10 @@ std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* c
   }
   if (!PyCFunction_Check(callable) || kwargs != nullptr) return std::nullopt;
   const char* name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  const std::string module = textOf(attributeOf(callable, "__module__").get());
+  if (module == "sys" && std::string_view(name) == "exc_info") return handledException(t);
   const auto row = kBuiltins.find(name);
-  if (row == kBuiltins.end() || textOf(attributeOf(callable, "__module__").get()) != "builtins") return std::nullopt;
+  if (row == kBuiltins.end() || module != "builtins") return std::nullopt;
   return row->second(t, args, sources);
 }
 

@@ -103,6 +103,23 @@ std::string argumentTypes(PyObject* args) {
               "module: " + module + ", qualname: " + name);
 }
 
+/// torch._dynamo.allow_in_graph keeps the identities of its functions.
+bool isAllowedInGraph(PyObject* function) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._dynamo.decorators");
+  const Ref allowed = module ? attributeOf(module, "_allowed_in_graph") : Ref();
+  const Ref identity = Ref::steal(PyLong_FromVoidPtr(function));
+  const int found = allowed && PyAnySet_Check(allowed.get()) ? PySet_Contains(allowed.get(), identity.get()) : 0;
+  PyErr_Clear();
+  return found == 1;
+}
+
+/// Objects written in C whose methods change nothing.
+bool isFrozen(PyObject* object) {
+  const std::string module = textOf(attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__").get());
+  return module == "re" || module == "_thread" || module == "torch" || module == "datetime" || module == "decimal" ||
+         PyFrozenSet_Check(object) || PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
+}
+
 void realizeAll(Tracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
   for (VariableTracker& source : sources) tracer.realize(source);
   tracer.realizeDeep(args);
@@ -135,6 +152,16 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     realizeAll(m_tracer, sources, args, kwargs);
     return {traceTorchFunction(m_tracer, graphName, target, args, kwargs), nullptr, false};
   }
+  if (PyFunction_Check(target)) {
+    if (attributeOf(target, "_dynamo_marked_constant")) {
+      const NativeScope native;
+      return {m_tracer.checked(PyObject_Call(target, args, kwargs)), nullptr, false};
+    }
+    if (isAllowedInGraph(target)) {
+      realizeAll(m_tracer, sources, args, kwargs);
+      return {m_tracer.graph.callFunction(describeCallable(target), target, args, kwargs), nullptr, false};
+    }
+  }
   StandIn* standIn = m_tracer.effects.find(target);
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && isModule(target) && !hasHooks(m_tracer, *standIn))
     return callWith(loadAttribute(callable, "forward"), args, kwargs, std::move(sources));
@@ -144,7 +171,9 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
       return callWith(loadAttribute(callable, "__call__"), args, kwargs, std::move(sources));
     return inlineCall(m_tracer, callable, args, kwargs, sources);
   }
-  if (!mayCall(target)) {
+  const Ref self = PyCFunction_Check(target) ? attributeOf(target, "__self__") : Ref();
+  const bool changesOutside = self && m_tracer.effects.isOpaque(self.get()) && !isFrozen(self.get());
+  if (changesOutside || !mayCall(target)) {
     for (VariableTracker& source : sources) m_tracer.realize(source);
     refuseBuiltin(target, args, kwargs);
   }

@@ -23,6 +23,12 @@ bool setDictContents(PyObject* dict, PyObject* contents) {
   return true;
 }
 
+bool setDequeContents(PyObject* deque, PyObject* contents) {
+  const Ref cleared = Ref::steal(PyObject_CallMethod(deque, "clear", nullptr));
+  const Ref extended = Ref::steal(cleared ? PyObject_CallMethod(deque, "extend", "O", contents) : nullptr);
+  return static_cast<bool>(extended);
+}
+
 bool setSetContents(PyObject* set, PyObject* contents) {
   const Ref cleared = Ref::steal(PyObject_CallMethod(set, "clear", nullptr));
   return cleared && _PySet_Update(set, contents) >= 0;
@@ -41,6 +47,7 @@ bool apply(const Prepared& change) {
   PyObject* target = change.target.get();
   switch (effect.kind) {
     case Effect::Kind::ListContents:
+      if (isDeque(target)) return setDequeContents(target, change.value.get());
       return PyList_SetSlice(target, 0, PyList_GET_SIZE(target), change.value.get()) >= 0;
     case Effect::Kind::DictContents:
       return setDictContents(target, change.value.get());
@@ -54,6 +61,7 @@ bool apply(const Prepared& change) {
     case Effect::Kind::CellContents:
       return PyCell_Set(target, change.value.get()) >= 0;
     case Effect::Kind::Global:
+      if (PyType_Check(target)) return PyObject_SetAttrString(target, effect.name.c_str(), change.value.get()) >= 0;
       if (change.value) return PyDict_SetItemString(target, effect.name.c_str(), change.value.get()) >= 0;
       return PyDict_DelItemString(target, effect.name.c_str()) >= 0;
   }

@@ -271,7 +271,6 @@ ConvertResult convertFrame(const FrameView& frame, const CompileOptions& options
           logBreak(breakAt ? breakAt->reason : reason, true);
           return {};
         }
-        if (next->leavesFrame) next->reason.type = "step_unsupported";
         breakAt = std::move(next);
       }
     } catch (const PythonRaised&) {

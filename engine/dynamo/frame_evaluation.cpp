@@ -208,6 +208,10 @@ bool mayCompile(_PyInterpreterFrame* frame) {
   if (isGenerator(frame) || (frame->f_code->co_flags & kNever) != 0 || frame->f_func == nullptr) return false;
   if ((frame->f_code->co_flags & CO_OPTIMIZED) == 0) return false;
   if (state().written.contains(reinterpret_cast<PyObject*>(frame->f_code))) return false;
+  if (textOf(frame->f_code->co_filename).starts_with("<kerf")) return false;
+  // Comprehensions get an iterator, which tracing would use up.
+  const std::string function = textOf(frame->f_code->co_name);
+  if (function == "<listcomp>" || function == "<setcomp>" || function == "<dictcomp>" || function == "<genexpr>") return false;
   PyObject* module = PyDict_GetItemString(frame->f_globals, "__name__");
   const std::string name = module ? textOf(module) : std::string();
   if (name == "torch" || name.starts_with("torch.")) return false;

@@ -49,6 +49,7 @@ void getIter(T& t, const I&) {
 }
 
 void forIter(T& t, const I&) {
+  t.tracer().realize(t.peek());
   PyObject* iterator = t.peek().get();
   PyObject* item = (*Py_TYPE(iterator)->tp_iternext)(iterator);
   if (item == nullptr && PyErr_Occurred() == nullptr) {

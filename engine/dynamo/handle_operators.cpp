@@ -1,6 +1,7 @@
 // Opcodes of operators and subscripts: CPython computes on stand-ins.
 #include <array>
 #include <span>
+#include <utility>
 
 #include "engine/dynamo/handlers.h"
 #include "engine/dynamo/values.h"
@@ -48,9 +49,16 @@ void realizeOperand(T& t, const VariableTracker& operand) {
   if (!isConstant(operand.get()) && proxyOf(operand.get()) == nullptr) t.tracer().realizeDeep(operand.get());
 }
 
+/// The two on top, looked at in the order of the program.
+std::pair<VariableTracker, VariableTracker> popPair(T& t) {
+  VariableTracker right = t.popLazy();
+  VariableTracker left = t.pop();
+  t.tracer().realize(right);
+  return {std::move(left), std::move(right)};
+}
+
 void binaryOp(T& t, const I& i) {
-  const VariableTracker right = t.pop();
-  const VariableTracker left = t.pop();
+  const auto [left, right] = popPair(t);
   realizeOperand(t, left);
   realizeOperand(t, right);
   t.checkedPush(kBinary[static_cast<std::size_t>(i.arg)](left.get(), right.get()));
@@ -70,8 +78,7 @@ void unaryNot(T& t, const I&) {
 }
 
 void compareOp(T& t, const I& i) {
-  const VariableTracker right = t.pop();
-  const VariableTracker left = t.pop();
+  const auto [left, right] = popPair(t);
   realizeOperand(t, left);
   realizeOperand(t, right);
   t.checkedPush(PyObject_RichCompare(left.get(), right.get(), i.arg));
@@ -79,9 +86,10 @@ void compareOp(T& t, const I& i) {
 
 /// Identity of what a stand-in stands for.
 void isOp(T& t, const I& i) {
-  const VariableTracker right = t.pop();
-  const VariableTracker left = t.pop();
-  const bool same = left.get() == right.get();
+  const auto [left, right] = popPair(t);
+  const ProxyState* a = proxyOf(left.get());
+  const ProxyState* b = proxyOf(right.get());
+  const bool same = left.get() == right.get() || (a && b && a->identity && a->identity == b->identity);
   t.push(Ref::borrow(same != (i.arg == 1) ? Py_True : Py_False));
 }
 
@@ -98,8 +106,7 @@ void containsOp(T& t, const I& i) {
 }
 
 void binarySubscr(T& t, const I&) {
-  const VariableTracker key = t.pop();
-  const VariableTracker container = t.pop();
+  const auto [container, key] = popPair(t);
   if (proxyOf(container.get()) != nullptr && !isConstant(key.get()) && proxyOf(key.get()) == nullptr)
     t.tracer().realizeDeep(key.get());
   Ref item = t.tracer().checked(PyObject_GetItem(container.get(), key.get()));

@@ -42,7 +42,10 @@ class InstructionTranslator {
   /// Until the frame returns, yields, or must break. Throws Unsupported, SkipFrame, PythonRaised.
   Stop run();
   /// Resumes a generator: the exception that is pending is raised where it stands.
-  void throwHere() { m_throwFirst = true; }
+  void throwHere() {
+    m_throwFirst = true;
+    m_current = m_next > 0 ? m_next - 1 : 0;
+  }
 
   // The frame
   PyCodeObject* code() const { return reinterpret_cast<PyCodeObject*>(m_start.code.get()); }

@@ -19,9 +19,10 @@ constexpr std::array<std::string_view, 24> kTracedModules = {
     "math",      "fractions",        "bisect",      "heapq",       "string",     "weakref",
     "copyreg",   "keyword",          "reprlib",     "_weakrefset", "statistics", "textwrap"};
 
-constexpr std::array<std::string_view, 16> kCalledModules = {
+constexpr std::array<std::string_view, 21> kCalledModules = {
     "builtins",    "_operator", "operator", "math",    "_functools", "functools", "itertools", "_collections",
-    "collections", "_abc",      "cmath",    "_bisect", "_heapq",     "types",     "_struct",   "enum"};
+    "collections", "_abc",      "cmath",    "_bisect", "_heapq",     "types",     "_struct",   "enum",
+    "_thread",     "_weakref",  "weakref",  "re",      "_sre"};
 
 constexpr std::array<std::string_view, 16> kRefusedBuiltins = {
     "print",   "open",   "input", "exec",       "eval", "compile", "__import__", "breakpoint",
@@ -87,8 +88,10 @@ bool mayCall(PyObject* callable) {
     const std::string owner =
         self ? textOf(attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(self.get())), "__module__").get())
              : std::string();
-    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || owner == "re" ||
-           PyType_Check(self.get());
+    if (self && (PyList_Check(self.get()) || PyTuple_Check(self.get()) || PyDict_Check(self.get()) ||
+                 PyAnySet_Check(self.get())))
+      return true;  // of a subclass too
+    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || PyType_Check(self.get());
   }
   const std::string module = textOf(attributeOf(callable, "__module__").get());
   if (!among(kCalledModules, topLevel(module))) return false;

@@ -1,5 +1,6 @@
 #include "engine/dynamo/output_graph.h"
 
+#include "engine/dynamo/example_values.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/callables.h"
@@ -124,32 +125,48 @@ Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) 
               "torch.* ops that return a non-Tensor cannot be traced into the Dynamo FX graph output", name);
 }
 
-Ref OutputGraph::derive(const std::string& name, NodeId node, PyObject* args, PyObject* kwargs) {
+Ref OutputGraph::derive(const RecordedCall& call, const std::string& name) {
+  PyObject* args = call.args.get();
   ValueList values;
   KeywordValues named;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) values.push_back(fakeValueOf(PyTuple_GET_ITEM(args, k)));
   PyObject* key = nullptr;
   PyObject* value = nullptr;
-  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value) != 0;)
+  for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)
     named.emplace_back(textOf(key), fakeValueOf(value));
   const GradModeScope mode(gradEnabled);
-  const Result<Value> result = callTorch(name, values, named, OpMode::Fake);
+  Result<Value> result = callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
+  if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
   if (!result) refuse(name, result.error());
-  return wrap(*result, node, name);
+  return wrap(*result, call.node, name);
 }
 
 Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
-  const NodeId node =
-      record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
-  return derive(target, node, args, kwargs);
+  record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
+  return derive(RecordedCall(m_calls.back()), target);
 }
 
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
-  const NodeId node = record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
-  return derive("method." + method, node, args, kwargs);
+  record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
+  return derive(RecordedCall(m_calls.back()), "method." + method);
+}
+
+/// _set_grad_enabled(False) and (True) right behind each other say nothing.
+void OutputGraph::dropGradModePairs() {
+  const auto isMode = [&](std::size_t k) { return m_graph.node(m_calls[k].node).target() == "torch._C._set_grad_enabled"; };
+  for (std::size_t k = 0; k + 1 < m_calls.size();) {
+    if (!isMode(k) || !isMode(k + 1)) {
+      ++k;
+      continue;
+    }
+    for (const std::size_t at : {k, k + 1}) static_cast<void>(m_graph.eraseNode(m_calls[at].node));
+    m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k), m_calls.begin() + static_cast<std::ptrdiff_t>(k) + 2);
+    k = k > 0 ? k - 1 : 0;
+  }
 }
 
 void OutputGraph::finish(const std::vector<NodeId>& outputs) {
+  dropGradModePairs();
   ArgumentList list;
   for (const NodeId node : outputs) list.emplace_back(node);
   m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));

@@ -55,7 +55,8 @@ class OutputGraph {
   Argument argumentOf(PyObject* object);
   ArgumentList argumentsOf(PyObject* tuple);
   KeywordArguments keywordsOf(PyObject* dict);
-  Ref derive(const std::string& name, NodeId node, PyObject* args, PyObject* kwargs);
+  Ref derive(const RecordedCall& call, const std::string& name);
+  void dropGradModePairs();
   Ref wrap(const Value& value, NodeId node, const std::string& name);
   Ref wrapList(const ValueList& values, NodeId node, const std::string& name);
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);
@@ -70,5 +71,7 @@ class OutputGraph {
 using NodeValues = std::unordered_map<std::uint32_t, Ref>;
 /// Runs all calls; false with a Python exception set.
 bool replay(const std::vector<RecordedCall>& calls, NodeValues& values);
+/// One call; null with a Python exception set where it fails.
+Ref replayCall(const RecordedCall& call, const NodeValues& values);
 
 }  // namespace kerf::inline dynamo

@@ -17,7 +17,7 @@ bool isIterator(PyObject* value) {
          (name.find('.') == std::string_view::npos || name.starts_with("itertools."));
 }
 
-bool isDeque(PyObject* value) { return std::string_view(Py_TYPE(value)->tp_name) == "collections.deque"; }
+Ref listOf(PyObject* deque) { return Ref::steal(PySequence_List(deque)); }
 
 /// (callable, arguments, state) of an iterator, which it hands out for copying.
 Ref reduced(PyObject* value) { return Ref::steal(PyObject_CallMethod(value, "__reduce__", nullptr)); }
@@ -39,7 +39,8 @@ TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& 
   if (PyGen_Check(value) || PyCoro_CheckExact(value)) return TemplateKind::Refused;
   if (std::string_view(Py_TYPE(value)->tp_name).starts_with("kerf.")) return TemplateKind::Refused;
   if (canCopyObject(value)) return TemplateKind::Object;
-  if (isIterator(value) || isDeque(value)) return TemplateKind::Reduced;
+  if (isDeque(value)) return TemplateKind::Deque;
+  if (isIterator(value)) return TemplateKind::Reduced;
   return TemplateKind::Itself;
 }
 
@@ -79,8 +80,12 @@ void TemplateWalk::visitParts(PyObject* value) {
       for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) visit(PyList_GET_ITEM(list.get(), k));
       return;
     }
-    case TemplateKind::Cell:
-      return visit(PyCell_GET(value));
+    case TemplateKind::Deque: {
+      const Ref list = listOf(value);
+      for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) visit(PyList_GET_ITEM(list.get(), k));
+      return;
+    }
+    case TemplateKind::Cell: return visit(PyCell_GET(value));
     case TemplateKind::Function:
       visit(PyFunction_GET_CLOSURE(value));
       visit(PyFunction_GET_DEFAULTS(value));
@@ -134,8 +139,14 @@ Ref Rebuilder::make(PyObject* value) {
       return makeSequence(value);
     case TemplateKind::Dict:
       return makeDict(value);
-    case TemplateKind::Set:
-      return makeSet(value);
+    case TemplateKind::Set: return makeSet(value);
+    case TemplateKind::Deque: {
+      const Ref contents = buildContents(value);
+      std::vector<Ref> items;
+      for (Py_ssize_t k = 0; contents && k < PyList_GET_SIZE(contents.get()); ++k)
+        items.push_back(Ref::borrow(PyList_GET_ITEM(contents.get(), k)));
+      return contents ? dequeLike(value, items) : Ref();
+    }
     case TemplateKind::Cell: {
       Ref cell = Ref::steal(PyCell_New(nullptr));
       m_memo[value] = cell;
@@ -180,12 +191,20 @@ Ref Rebuilder::makeSequence(PyObject* value) {
     if (list && PyList_Append(made.get(), items.back().get()) < 0) return {};
   }
   if (!list) made = tupleLike(value, items);
+  PyObject* own = ownDictOf(made.get());
+  if (own != nullptr && !fillDict(ownDictOf(value), own)) return {};
   return made;
 }
 
 bool Rebuilder::fillDict(PyObject* from, PyObject* into) {
-  PyObject *key = nullptr, *item = nullptr;
-  for (Py_ssize_t at = 0; from && PyDict_Next(from, &at, &key, &item) != 0;) {
+  if (from == nullptr) return true;
+  // An OrderedDict has an order of its own.
+  const Ref items = Ref::steal(PyODict_Check(from) ? PyObject_CallMethod(from, "items", nullptr) : PyDict_Items(from));
+  const Ref list = Ref::steal(items ? PySequence_List(items.get()) : nullptr);
+  if (!list) return false;
+  for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list.get()); ++at) {
+    PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(list.get(), at), 0);
+    PyObject* item = PyTuple_GET_ITEM(PyList_GET_ITEM(list.get(), at), 1);
     const Ref newKey = build(key);
     const Ref newItem = build(item);
     if (!newKey || !newItem || setRawItem(into, newKey.get(), newItem.get()) < 0) return false;
@@ -210,10 +229,11 @@ Ref Rebuilder::makeSet(PyObject* value) {
 }
 
 Ref Rebuilder::buildContents(PyObject* container) {
-  if (PyList_Check(container)) {
+  if (PyList_Check(container) || isDeque(container)) {
     Ref plain = Ref::steal(PyList_New(0));
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(container); ++k) {
-      const Ref item = build(PyList_GET_ITEM(container, k));
+    const Ref list = listOf(container);
+    for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) {
+      const Ref item = build(PyList_GET_ITEM(list.get(), k));
       if (!item || PyList_Append(plain.get(), item.get()) < 0) return {};
     }
     return plain;
@@ -278,13 +298,6 @@ Ref Rebuilder::makeReduced(PyObject* value) {
   if (size > 2 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None) {
     const Ref state = build(PyTuple_GET_ITEM(parts.get(), 2));
     const Ref done = Ref::steal(state ? PyObject_CallMethod(made.get(), "__setstate__", "O", state.get()) : nullptr);
-    if (!done) return {};
-  }
-  // A deque hands its items out by an iterator.
-  if (size > 3 && PyTuple_GET_ITEM(parts.get(), 3) != Py_None) {
-    const Ref list = Ref::steal(PySequence_List(PyTuple_GET_ITEM(parts.get(), 3)));
-    const Ref items = list ? makeSequence(list.get()) : Ref();
-    const Ref done = Ref::steal(items ? PyObject_CallMethod(made.get(), "extend", "O", items.get()) : nullptr);
     if (!done) return {};
   }
   return made;

@@ -77,8 +77,7 @@ enum class TemplateKind {
   Exception,
   Partial,
   Reduced,
-  DictView,
-  Refused
+  DictView, Deque, Refused
 };
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& freshFunctions);
 

@@ -71,6 +71,8 @@ Ref runCall(const RecordedCall& call, const Filler& filler) {
 
 }  // namespace
 
+Ref replayCall(const RecordedCall& call, const NodeValues& values) { return runCall(call, Filler(values)); }
+
 bool replay(const std::vector<RecordedCall>& calls, NodeValues& values) {
   const Filler filler(values);
   for (const RecordedCall& call : calls) {

@@ -8,9 +8,10 @@ namespace {
 
 bool sameItems(const StandIn& standIn) {
   const auto size = static_cast<Py_ssize_t>(standIn.items.size());
-  if (PyList_GET_SIZE(standIn.value.get()) != size) return false;
+  const Ref list = PyList_Check(standIn.value.get()) ? standIn.value : Ref::steal(PySequence_List(standIn.value.get()));
+  if (!list || PyList_GET_SIZE(list.get()) != size) return false;
   for (Py_ssize_t k = 0; k < size; ++k)
-    if (PyList_GET_ITEM(standIn.value.get(), k) != standIn.items[static_cast<std::size_t>(k)].get()) return false;
+    if (PyList_GET_ITEM(list.get(), k) != standIn.items[static_cast<std::size_t>(k)].get()) return false;
   return true;
 }
 

@@ -31,11 +31,13 @@ VariableTracker SideEffects::wrap(PyObject* real, SourcePtr source) {
   if (isTensor(real)) return wrapTensor(real, source);
   if (PyList_Check(real)) return wrapList(real, source);
   if (PyTuple_Check(real)) return wrapTuple(real, source);
+  if (isDeque(real)) return wrapDeque(real, source);
   if (PyDict_Check(real)) return wrapDict(real, source);
   if (PyAnySet_Check(real)) return wrapSet(real, source);
   if (PyMethod_Check(real)) return wrapMethod(real, source);
   if (isPartial(real)) return wrapPartial(real, source);
   if (canCopyObject(real)) return wrapObject(real, source);
+  if (!isConstant(real)) m_opaque.insert(real);
   return {Ref::borrow(real), std::move(source), true};
 }
 
@@ -60,6 +62,17 @@ VariableTracker SideEffects::wrapList(PyObject* real, const SourcePtr& source) {
     added.items.push_back(item);
   }
   copyOwnDict(real, copy.get());
+  return {copy, source, false};
+}
+
+VariableTracker SideEffects::wrapDeque(PyObject* real, const SourcePtr& source) {
+  const Ref list = Ref::steal(PySequence_List(real));
+  std::vector<Ref> items;
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k)
+    items.push_back(wrap(PyList_GET_ITEM(list.get(), k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value);
+  Ref copy = dequeLike(real, items);
+  if (!copy) throw PythonRaised{};
+  add({StandIn::Kind::List, copy, Ref::borrow(real), source, false, items, {}, {}});
   return {copy, source, false};
 }
 
@@ -116,8 +129,13 @@ VariableTracker SideEffects::wrapMethod(PyObject* real, const SourcePtr& source)
 }
 
 VariableTracker SideEffects::wrapPartial(PyObject* real, const SourcePtr& source) {
-  Ref copy = partialLike(
-      real, [&](PyObject* part, const char* name) { return wrap(part, Source::attribute(source, name)).value; });
+  Ref copy = partialLike(real, [&](PyObject* part, const char* name) {
+    VariableTracker made = wrap(part, Source::attribute(source, name));
+    // The partial keeps containers of its own, which have no sources.
+    m_tracer.realize(made);
+    m_tracer.realizeDeep(made.get());
+    return made.value;
+  });
   if (!copy) throw PythonRaised{};
   add({StandIn::Kind::Opaque, copy, Ref::borrow(real), source, false, {}, {}, {}});
   return {copy, source, false};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/dynamo/variable_tracker.h"
@@ -56,12 +57,15 @@ class SideEffects {
 
   /// Everything that differs from what it was at first.
   std::vector<Effect> changes();
+  /// Whether an object stands for itself though its own methods may change it.
+  bool isOpaque(PyObject* object) const { return m_opaque.contains(object); }
   /// Hands all records over to the compiled code that uses them.
   std::vector<std::unique_ptr<StandIn>> release() { return std::move(m_standIns); }
 
  private:
   StandIn& add(StandIn standIn);
   VariableTracker wrapList(PyObject* real, const SourcePtr& source);
+  VariableTracker wrapDeque(PyObject* real, const SourcePtr& source);
   VariableTracker wrapTuple(PyObject* real, const SourcePtr& source);
   VariableTracker wrapDict(PyObject* real, const SourcePtr& source);
   VariableTracker wrapSet(PyObject* real, const SourcePtr& source);
@@ -81,6 +85,7 @@ class SideEffects {
   std::unordered_map<PyObject*, StandIn*> m_byValue;
   std::unordered_map<PyObject*, StandIn*> m_byReal;
   std::vector<GlobalWrite> m_globals;
+  std::unordered_set<PyObject*> m_opaque;
 };
 
 }  // namespace kerf::inline dynamo

@@ -61,6 +61,16 @@ Ref tupleLike(PyObject* tuple, const std::vector<Ref>& items) {
   return made;
 }
 
+bool isDeque(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "collections.deque"; }
+
+Ref dequeLike(PyObject* deque, const std::vector<Ref>& items) {
+  const Ref list = Ref::steal(PyList_New(0));
+  for (const Ref& item : items) PyList_Append(list.get(), item.get());
+  const Ref limit = attributeOf(deque, "maxlen");
+  return Ref::steal(
+      PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(Py_TYPE(deque)), list.get(), limit.get(), nullptr));
+}
+
 bool isPartial(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "functools.partial"; }
 
 Ref partialLike(PyObject* partial, const std::function<Ref(PyObject*, const char*)>& copy) {

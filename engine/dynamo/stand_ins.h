@@ -16,6 +16,9 @@ Tensor fakeOf(PyObject* tensor);
 Ref emptyLike(PyObject* container);
 /// A tuple of the same class (named tuples too) with other items.
 Ref tupleLike(PyObject* tuple, const std::vector<Ref>& items);
+bool isDeque(PyObject* object);
+/// A deque of the same length limit with other items; null with an exception set.
+Ref dequeLike(PyObject* deque, const std::vector<Ref>& items);
 bool isPartial(PyObject* object);
 Ref partialLike(PyObject* partial, const std::function<Ref(PyObject* part, const char* name)>& copy);
 /// Whether an object is of a class of the program, with nothing but attributes.

@@ -175,6 +175,11 @@ void refuseMasks(PyObject* key) {
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k) refuseMasks(PyTuple_GET_ITEM(key, k));
 }
 
+void shareIdentity(ProxyState& a, ProxyState& b) {
+  if (!a.identity) a.identity = std::make_shared<int>(0);
+  b.identity = a.identity;
+}
+
 /// What a method changes of the tensor it was called on, besides its data.
 void followMethod(PyObject* self, const std::string& name, PyObject* args, const Ref& result) {
   ProxyState* proxy = proxyOf(self);
@@ -182,6 +187,7 @@ void followMethod(PyObject* self, const std::string& name, PyObject* args, const
   if (proxy == nullptr || made == nullptr || name.size() < 2 || name.back() != '_' || name[name.size() - 2] == '_')
     return;
   proxy->fake = made->fake;
+  shareIdentity(*proxy, *made);
   made->pythonClass = proxy->pythonClass;
   static_cast<void>(args);
 }
@@ -199,6 +205,7 @@ Ref classAttribute(Tracer& tracer, PyObject* self, const ProxyState& proxy, cons
   const Ref key = makeText(name);
   PyObject* found = _PyType_Lookup(type, key.get());
   if (found == nullptr) {
+    if (proxy.source && proxy.real) tracer.addGuard(presenceGuard(proxy.source, key, false));
     PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name, name.c_str());
     throw PythonRaised{};
   }
@@ -232,8 +239,11 @@ Ref tensorOperator(Tracer& tracer, const char* name, PyObject* args) {
   const Ref function = operatorFunction(name);
   Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);
   if (op.size() > 3 && op[0] == 'i' && op != "invert") {
-    if (ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0)); self && proxyOf(result.get()))
-      self->fake = proxyOf(result.get())->fake;
+    ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
+    if (ProxyState* made = proxyOf(result.get()); self && made) {
+      self->fake = made->fake;
+      shareIdentity(*self, *made);
+    }
   }
   return result;
 }

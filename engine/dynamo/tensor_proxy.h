@@ -1,6 +1,8 @@
 // TensorProxy: the object that stands for a tensor while a program is traced; every operation on it becomes a node.
 #pragma once
 
+#include <memory>
+
 #include "engine/dynamo/source.h"
 #include "engine/ir/node.h"
 #include "engine/python/reference.h"
@@ -14,6 +16,8 @@ struct ProxyState {
   SourcePtr source;  ///< of an input
   Ref real;          ///< of an input: the tensor itself
   Ref pythonClass;   ///< what type(x) and isinstance see
+  /// Shared by what in-place methods give: the same tensor, by another node.
+  std::shared_ptr<int> identity;
   Ref attributes;    ///< dict of what the program stored on it
 };
 

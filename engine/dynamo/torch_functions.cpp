@@ -52,8 +52,10 @@ bool holdsTensor(PyObject* object) {
 }
 
 Ref setGradEnabled(Tracer& tracer, const std::string& name, PyObject* callable, PyObject* args) {
+  const bool enabled = PyObject_IsTrue(PyTuple_GET_ITEM(args, 0)) == 1;
+  if (enabled == tracer.graph.gradEnabled) return Ref::borrow(Py_None);
   tracer.graph.record(Opcode::CallFunction, name, {{}, {}, Ref::borrow(callable), Ref::borrow(args), {}});
-  tracer.graph.gradEnabled = PyObject_IsTrue(PyTuple_GET_ITEM(args, 0)) == 1;
+  tracer.graph.gradEnabled = enabled;
   return Ref::borrow(Py_None);
 }
 
@@ -70,7 +72,11 @@ std::string graphFunctionName(PyObject* callable) {
   if (PyFunction_Check(callable)) {
     const std::string module = textOf(attributeOf(callable, "__module__").get());
     if (!kGraphModules.contains(module)) return {};
-    return module + "." + textOf(attributeOf(callable, "__name__").get());
+    const std::string own = textOf(attributeOf(callable, "__name__").get());
+    if (own.starts_with("_") || own == "handle_torch_function") return {};
+    // A builtin in PyTorch.
+    if (own == "pad" && module == "torch.nn.functional") return "torch._C._nn.pad";
+    return module + "." + own;
   }
   std::string name = callableOf(callable);
   if (!name.empty()) return name;
@@ -84,6 +90,10 @@ Ref traceTorchFunction(Tracer& tracer, const std::string& name, PyObject* callab
     const Ref rest = Ref::steal(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
     return tensorMethod(tracer, PyTuple_GET_ITEM(args, 0), last, rest.get(), kwargs);
   }
+  if (last.starts_with("_has_torch_function")) return Ref::borrow(Py_False);
+  if (name.starts_with("torch._C.") && callableOf(callable).empty() && last != "_set_grad_enabled" &&
+      last != "is_grad_enabled" && last != "_log_api_usage_once" && !kConstantFunctions.contains(last))
+    unsupported("Unsupported function call", "Dynamo cannot trace what changes the state of torch.", name);
   if (last == "_set_grad_enabled") return setGradEnabled(tracer, "torch._C._set_grad_enabled", callable, args);
   if (last == "is_grad_enabled") return Ref::borrow(tracer.graph.gradEnabled ? Py_True : Py_False);
   if (kConstantFunctions.contains(last) && !holdsTensor(args)) {
