@@ -100,7 +100,8 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
           PyModule_Check(object.get()) ? PyModule_GetDict(object.get()) : object.get(), name))
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
-  if (PyMethod_Check(value.get()) || isTorchNamespace(object.get())) return {value, nullptr, false};
+  const bool ofClass = PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()));
+  if (ofClass || isTorchNamespace(object.get())) return {value, nullptr, false};
   const SourcePtr base = object.source ? object.source : Source::constant(printed(object.get()), object.value);
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
 }

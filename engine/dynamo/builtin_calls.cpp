@@ -116,7 +116,8 @@ std::optional<VariableTracker> handledException(InstructionTranslator& t) {
     if (at->handled.empty() || at->handled.back().get() == Py_None) continue;
     PyObject* exception = at->handled.back().get();
     return VariableTracker{
-        Ref::steal(PyTuple_Pack(3, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception, Py_None)), nullptr, false};
+        Ref::steal(PyTuple_Pack(3, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception, Py_None)), nullptr,
+        false};
   }
   return VariableTracker{Ref::steal(PyTuple_Pack(3, Py_None, Py_None, Py_None)), nullptr, false};
 }
@@ -133,9 +134,9 @@ std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyO
 }
 
 const std::unordered_map<std::string_view, Builtin> kBuiltins = {
-    {"locals", refuseFrameLook}, {"vars", refuseFrameLook}, {"dir", refuseFrameLook},
-    {"getattr", attributeOr}, {"hasattr", hasAttribute}, {"setattr", setAttribute}, {"delattr", deleteAttribute},
-    {"type", typeOf},         {"super", superOf},        {"id", identityOf},        {"callable", callableTest},
+    {"locals", refuseFrameLook}, {"vars", refuseFrameLook}, {"dir", refuseFrameLook},     {"getattr", attributeOr},
+    {"hasattr", hasAttribute},   {"setattr", setAttribute}, {"delattr", deleteAttribute}, {"type", typeOf},
+    {"super", superOf},          {"id", identityOf},        {"callable", callableTest},
 };
 
 /// A function of torch in the hands of C code.

@@ -78,6 +78,15 @@ bool isOfTorch(PyObject* callable) {
   return name == "torch" || name.starts_with("torch.");
 }
 
+/// What is called so that frames of the program come first: torch's own frames are never compiled.
+Ref tracedCallable(PyObject* function) {
+  if (PyMethod_Check(function) && isModule(PyMethod_GET_SELF(function)) && isOfTorch(PyMethod_GET_FUNCTION(function))) {
+    PyObject* self = PyMethod_GET_SELF(function);
+    return isOfTorch(self) ? wrapInline(self) : Ref::borrow(function);
+  }
+  return isOfTorch(function) ? wrapInline(function) : Ref::borrow(function);
+}
+
 PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"fn", "backend", "dynamic", "fullgraph", "options", "mode", nullptr};
   PyObject *function = nullptr, *backend = nullptr, *dynamic = nullptr, *settings = nullptr, *mode = nullptr;
@@ -89,7 +98,7 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   options->fullgraph = fullgraph != 0;
   if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
     options->backend = Ref::borrow(backend);
-  const Ref target = isOfTorch(function) ? wrapInline(function) : Ref::borrow(function);
+  const Ref target = tracedCallable(function);
   return target ? makeCallable(target.get(), std::move(options)).release() : nullptr;
 }
 

@@ -211,7 +211,8 @@ bool mayCompile(_PyInterpreterFrame* frame) {
   if (textOf(frame->f_code->co_filename).starts_with("<kerf")) return false;
   // Comprehensions get an iterator, which tracing would use up.
   const std::string function = textOf(frame->f_code->co_name);
-  if (function == "<listcomp>" || function == "<setcomp>" || function == "<dictcomp>" || function == "<genexpr>") return false;
+  if (function == "<listcomp>" || function == "<setcomp>" || function == "<dictcomp>" || function == "<genexpr>")
+    return false;
   PyObject* module = PyDict_GetItemString(frame->f_globals, "__name__");
   const std::string name = module ? textOf(module) : std::string();
   if (name == "torch" || name.starts_with("torch.")) return false;

@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 24> kTracedModules = {
     "copyreg",   "keyword",          "reprlib",     "_weakrefset", "statistics", "textwrap"};
 
 constexpr std::array<std::string_view, 21> kCalledModules = {
-    "builtins",    "_operator", "operator", "math",    "_functools", "functools", "itertools", "_collections",
-    "collections", "_abc",      "cmath",    "_bisect", "_heapq",     "types",     "_struct",   "enum",
-    "_thread",     "_weakref",  "weakref",  "re",      "_sre"};
+    "builtins",     "_operator",   "operator", "math",     "_functools", "functools", "itertools",
+    "_collections", "collections", "_abc",     "cmath",    "_bisect",    "_heapq",    "types",
+    "_struct",      "enum",        "_thread",  "_weakref", "weakref",    "re",        "_sre"};
 
 constexpr std::array<std::string_view, 16> kRefusedBuiltins = {
     "print",   "open",   "input", "exec",       "eval", "compile", "__import__", "breakpoint",
@@ -91,9 +91,11 @@ bool mayCall(PyObject* callable) {
     if (self && (PyList_Check(self.get()) || PyTuple_Check(self.get()) || PyDict_Check(self.get()) ||
                  PyAnySet_Check(self.get())))
       return true;  // of a subclass too
-    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || PyType_Check(self.get());
+    return !self || owner == "builtins" || among(kCalledModules, topLevel(owner)) || owner == "torch" ||
+           PyType_Check(self.get());
   }
   const std::string module = textOf(attributeOf(callable, "__module__").get());
+  if (module == "sys" && name == "intern") return true;
   if (!among(kCalledModules, topLevel(module))) return false;
   return module != "builtins" || !among(kRefusedBuiltins, name);
 }

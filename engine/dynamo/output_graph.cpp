@@ -135,7 +135,8 @@ Ref OutputGraph::derive(const RecordedCall& call, const std::string& name) {
   for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)
     named.emplace_back(textOf(key), fakeValueOf(value));
   const GradModeScope mode(gradEnabled);
-  Result<Value> result = callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
+  Result<Value> result =
+      callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
   if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
   if (!result) refuse(name, result.error());
   return wrap(*result, call.node, name);
@@ -153,15 +154,28 @@ Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject*
 
 /// _set_grad_enabled(False) and (True) right behind each other say nothing.
 void OutputGraph::dropGradModePairs() {
-  const auto isMode = [&](std::size_t k) { return m_graph.node(m_calls[k].node).target() == "torch._C._set_grad_enabled"; };
+  const auto isMode = [&](std::size_t k) {
+    return m_graph.node(m_calls[k].node).target() == "torch._C._set_grad_enabled";
+  };
   for (std::size_t k = 0; k + 1 < m_calls.size();) {
     if (!isMode(k) || !isMode(k + 1)) {
       ++k;
       continue;
     }
     for (const std::size_t at : {k, k + 1}) static_cast<void>(m_graph.eraseNode(m_calls[at].node));
-    m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k), m_calls.begin() + static_cast<std::ptrdiff_t>(k) + 2);
+    m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k),
+                  m_calls.begin() + static_cast<std::ptrdiff_t>(k) + 2);
     k = k > 0 ? k - 1 : 0;
+  }
+}
+
+/// Items of results that nobody asked for.
+void OutputGraph::dropUnusedItems() {
+  for (std::size_t k = m_calls.size(); k-- > 0;) {
+    const Node& node = m_graph.node(m_calls[k].node);
+    if (node.target() != "operator.getitem" || !node.users().empty()) continue;
+    static_cast<void>(m_graph.eraseNode(m_calls[k].node));
+    m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k));
   }
 }
 
@@ -170,6 +184,7 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
   ArgumentList list;
   for (const NodeId node : outputs) list.emplace_back(node);
   m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));
+  dropUnusedItems();
   std::vector<GraphInput> used;
   for (GraphInput& input : m_inputs) {
     if (!m_graph.node(input.node).users().empty()) {

@@ -57,6 +57,7 @@ class OutputGraph {
   KeywordArguments keywordsOf(PyObject* dict);
   Ref derive(const RecordedCall& call, const std::string& name);
   void dropGradModePairs();
+  void dropUnusedItems();
   Ref wrap(const Value& value, NodeId node, const std::string& name);
   Ref wrapList(const ValueList& values, NodeId node, const std::string& name);
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);

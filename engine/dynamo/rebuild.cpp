@@ -85,7 +85,8 @@ void TemplateWalk::visitParts(PyObject* value) {
       for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list.get()); ++k) visit(PyList_GET_ITEM(list.get(), k));
       return;
     }
-    case TemplateKind::Cell: return visit(PyCell_GET(value));
+    case TemplateKind::Cell:
+      return visit(PyCell_GET(value));
     case TemplateKind::Function:
       visit(PyFunction_GET_CLOSURE(value));
       visit(PyFunction_GET_DEFAULTS(value));
@@ -139,7 +140,8 @@ Ref Rebuilder::make(PyObject* value) {
       return makeSequence(value);
     case TemplateKind::Dict:
       return makeDict(value);
-    case TemplateKind::Set: return makeSet(value);
+    case TemplateKind::Set:
+      return makeSet(value);
     case TemplateKind::Deque: {
       const Ref contents = buildContents(value);
       std::vector<Ref> items;

@@ -77,7 +77,9 @@ enum class TemplateKind {
   Exception,
   Partial,
   Reduced,
-  DictView, Deque, Refused
+  DictView,
+  Deque,
+  Refused
 };
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& freshFunctions);
 

@@ -69,7 +69,8 @@ VariableTracker SideEffects::wrapDeque(PyObject* real, const SourcePtr& source) 
   const Ref list = Ref::steal(PySequence_List(real));
   std::vector<Ref> items;
   for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list.get()); ++k)
-    items.push_back(wrap(PyList_GET_ITEM(list.get(), k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value);
+    items.push_back(
+        wrap(PyList_GET_ITEM(list.get(), k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value);
   Ref copy = dequeLike(real, items);
   if (!copy) throw PythonRaised{};
   add({StandIn::Kind::List, copy, Ref::borrow(real), source, false, items, {}, {}});

@@ -8,7 +8,14 @@ namespace {
 
 /// The first base that is not written in Python.
 PyTypeObject* builtinBase(PyTypeObject* type) {
-  while (type != nullptr && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) type = type->tp_base;
+  // Types of C modules are on the heap too: only those of Python are freed by the function that frees this one.
+  static const destructor freesPython = [] {
+    const Ref made =
+        Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "kerf_example"));
+    return made ? reinterpret_cast<PyTypeObject*>(made.get())->tp_dealloc : nullptr;
+  }();
+  while (type != nullptr && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_dealloc == freesPython)
+    type = type->tp_base;
   return type;
 }
 

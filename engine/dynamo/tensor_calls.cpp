@@ -152,6 +152,10 @@ void refuseDataMethods(const std::string& name) {
   if (name == "item" || name == "__int__" || name == "__float__" || name == "__index__") breakOnItem(name);
   if (name == "tolist" || name == "numpy" || name == "data_ptr" || name == "__bool__")
     unsupported("Unsupported Tensor." + name + "() call", "Dynamo cannot trace what needs a tensor's data.", name);
+  if (name == "requires_grad_")
+    unsupported("Unsupported Tensor.requires_grad_() call",
+                "Dynamo does not support changes to a Tensor's `requires_grad` through calling `requires_grad_()`.",
+                "call_method TensorVariable() requires_grad_ () {}");
   if (name == "backward")
     unsupported("Unsupported Tensor.backward() call", "Dynamo currently does not support tracing `Tensor.backward()`.",
                 "call_method TensorVariable() backward () {}");

@@ -18,7 +18,7 @@ struct ProxyState {
   Ref pythonClass;   ///< what type(x) and isinstance see
   /// Shared by what in-place methods give: the same tensor, by another node.
   std::shared_ptr<int> identity;
-  Ref attributes;    ///< dict of what the program stored on it
+  Ref attributes;  ///< dict of what the program stored on it
 };
 
 /// Makes the type; once per interpreter. False with an exception set.
