@@ -79,3 +79,18 @@ def test_recurrent_layers_agree_with_their_cells():
         state = cell(x[t], state)
         assert torch.allclose(out[t], state[0], atol=1e-6)
     assert torch.allclose(h[0], state[0], atol=1e-6) and torch.allclose(c[0], state[1], atol=1e-6)
+
+
+def test_packed_sequences_are_their_examples():
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    torch.manual_seed(0)
+    long, short = torch.randn(4, 3), torch.randn(2, 3)
+    for layer in (torch.nn.LSTM(3, 5), torch.nn.GRU(3, 5, bidirectional=True), torch.nn.RNN(3, 5)):
+        packed, state = layer(pack_sequence([short, long], enforce_sorted=False))
+        out, lengths = pad_packed_sequence(packed)
+        assert lengths.tolist() == [2, 4]
+        alone, last = layer(short)
+        assert torch.allclose(out[:2, 0], alone, atol=1e-6)
+        first = state[0] if isinstance(state, tuple) else state
+        assert torch.allclose(first[:, 0], last[0] if isinstance(last, tuple) else last, atol=1e-6)

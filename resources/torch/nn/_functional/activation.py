@@ -131,7 +131,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format).scatter_(dim, index, 1.0)
+    one_hot = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format).scatter_(dim, index, value=1.0)
     return one_hot - soft.detach() + soft
 
 

@@ -45,6 +45,20 @@ def _check_sizes(input_size, hidden_size, num_layers, bias, batch_first, dropout
         raise ValueError("proj_size has to be smaller than hidden_size")
 
 
+def _by_sequence(run, data, batch_sizes, states):
+    """A packed sequence through a layer, one example after the other: the packed outputs, and the last states."""
+    sizes = batch_sizes.tolist()
+    starts = [sum(sizes[:t]) for t in range(len(sizes))]
+    outputs, finals = [], []
+    for i in range(sizes[0]):
+        rows = torch.tensor([starts[t] + i for t, n in enumerate(sizes) if n > i], device=data.device)
+        output, *last = run(data.index_select(0, rows).unsqueeze(1), [s[:, i : i + 1].contiguous() for s in states])
+        outputs.append(output.squeeze(1))
+        finals.append(last)
+    packed = torch.cat([outputs[i][t : t + 1] for t, n in enumerate(sizes) for i in range(n)])
+    return (packed, *(torch.cat(column, 1) for column in zip(*finals)))
+
+
 class RNNBase(Module):
     """What RNN, LSTM and GRU share."""
 
@@ -231,8 +245,9 @@ class RNNBase(Module):
             result = kernel(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                             self.bidirectional, self.batch_first)
         else:
-            result = kernel(input, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
-                            self.training, self.bidirectional)
+            result = _by_sequence(
+                lambda x, states: kernel(x, states[0], self._flat_weights, self.bias, self.num_layers, self.dropout,
+                                         self.training, self.bidirectional, False), input, batch_sizes, (hx,))
         output, hidden = result[0], result[1]
         if packed:
             output = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
@@ -334,8 +349,9 @@ class LSTM(RNNBase):
             result = _VF.lstm(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
                               self.bidirectional, self.batch_first)
         else:
-            result = _VF.lstm(input, batch_sizes, hx, self._flat_weights, self.bias, self.num_layers, self.dropout,
-                              self.training, self.bidirectional)
+            result = _by_sequence(
+                lambda x, states: _VF.lstm(x, states, self._flat_weights, self.bias, self.num_layers, self.dropout,
+                                           self.training, self.bidirectional, False), input, batch_sizes, hx)
         output, hidden = result[0], tuple(result[1:])
         if packed:
             output = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
