@@ -94,3 +94,18 @@ def test_packed_sequences_are_their_examples():
         assert torch.allclose(out[:2, 0], alone, atol=1e-6)
         first = state[0] if isinstance(state, tuple) else state
         assert torch.allclose(first[:, 0], last[0] if isinstance(last, tuple) else last, atol=1e-6)
+
+
+def test_flex_attention_is_attention_with_changed_scores():
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 2, 4, 8) for _ in range(3))
+    causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, 4, 4)
+    want = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(flex_attention(q, k, v, block_mask=causal), want, atol=1e-6)
+    bias = torch.randn(2)
+    made = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + bias[h] * (i - j))
+    places = torch.arange(4)
+    wide = bias[:, None, None] * (places[:, None] - places[None, :])
+    assert torch.allclose(made, F.scaled_dot_product_attention(q, k, v, attn_mask=wide), atol=1e-5)

@@ -1,6 +1,3 @@
-"""flex_attention is not supported."""
+"""flex_attention: see torch.nn.attention.flex_attention."""
 
-
-def flex_attention(*args, **kwargs):
-    """Not supported."""
-    raise NotImplementedError("flex_attention is not supported")
+from torch.nn.attention.flex_attention import flex_attention  # noqa: F401

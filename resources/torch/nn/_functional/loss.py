@@ -246,7 +246,25 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 @overridable
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Hinge loss of several classes for each example."""
-    return _nn.multilabel_margin_loss(input, target, _code(size_average, reduce, reduction))
+    reduction = _name(size_average, reduce, reduction)
+    bound = getattr(_nn, "multilabel_margin_loss", None)
+    if bound is not None:
+        return bound(input, target, _reduction.get_enum(reduction))
+    return _multilabel_margin(input, target, reduction)
+
+
+def _multilabel_margin(input, target, reduction):
+    """Margins of the targets (up to the first -1) over all other classes."""
+    listed = (target < 0).cumsum(-1) == 0
+    places = target.clamp(min=0)
+    own = torch.zeros_like(target).scatter_add(-1, places, listed.to(target.dtype)) > 0
+    chosen = input.gather(-1, places).unsqueeze(-1)
+    margins = (1 - (chosen - input.unsqueeze(-2))).clamp(min=0)
+    counted = listed.unsqueeze(-1) & torch.logical_not(own).unsqueeze(-2)
+    loss = (margins * counted).sum((-2, -1)) / input.size(-1)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return {"none": lambda: loss, "mean": loss.mean, "sum": loss.sum}[reduction]()
 
 
 @overridable
