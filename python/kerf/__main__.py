@@ -11,7 +11,7 @@ COMMANDS = ("check",)
 def main():
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command == "check":
-        from kerf.check.main import main as run
+        from kerf.checking.main import main as run
 
         return run(sys.argv[2:])
     print("usage: python -m kerf {%s} ..." % "|".join(COMMANDS), file=sys.stderr)

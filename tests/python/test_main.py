@@ -45,6 +45,14 @@ class MainTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("kerf check train.py", done.stdout)
 
+    def test_functions_of_the_package_are_no_modules(self):
+        import kerf
+        import kerf.checking.session  # noqa: F401
+
+        self.assertTrue(callable(kerf.check) and callable(kerf.compare))
+        with self.assertRaisesRegex(RuntimeError, "absent.py"):
+            kerf.check(os.path.join(self.folder.name, "absent.py"))
+
     def test_nothing_stays_in_the_temporary_folder(self):
         before = set(os.listdir(tempfile.gettempdir()))
         self.check("p.py", "--quiet")

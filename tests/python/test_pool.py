@@ -8,7 +8,7 @@ import time
 import unittest
 
 from . import package
-from kerf.check.pool import Pool, Task, say_stage
+from kerf.checking.pool import Pool, Task, say_stage
 
 
 def alive(pid):
@@ -80,7 +80,7 @@ class PoolTest(unittest.TestCase):
 
     def test_ctrl_c_ends_everything(self):
         code = ("import sys, time; sys.path.insert(0, %r)\n"
-                "from kerf.check.pool import Pool, Task\n"
+                "from kerf.checking.pool import Pool, Task\n"
                 "print('ready', flush=True)\n"
                 "Pool(2, %r).run([Task('t', lambda: time.sleep(61), 99)])\n" % (os.path.join(package.ROOT, "python"), self.folder.name))
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

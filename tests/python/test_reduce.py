@@ -3,10 +3,10 @@ import ast
 import unittest
 
 from . import package  # noqa: F401
-from kerf.check.cuts import unused
-from kerf.check.inputs import plainer
-from kerf.check.moves import is_plausible
-from kerf.check.reduce import Reduction, prepared, text_of, weight_of
+from kerf.checking.cuts import unused
+from kerf.checking.inputs import plainer
+from kerf.checking.moves import is_plausible
+from kerf.checking.reduce import Reduction, prepared, text_of, weight_of
 
 PROGRAM = '''
 """About."""

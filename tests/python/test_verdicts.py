@@ -4,13 +4,13 @@ import tempfile
 import unittest
 
 from . import package  # noqa: F401
-from kerf.check.culprit import calls_in, culprit_of, questions
-from kerf.check.detect import first_failing, is_same, signature_of, verdict_of
-from kerf.check.errors import describe, normal
-from kerf.check.journal import Journal, key_of
-from kerf.check.progress import Progress, seconds_of
-from kerf.check.report import issue, page, summary
-from kerf.check.repro import script_of
+from kerf.checking.culprit import calls_in, culprit_of, questions
+from kerf.checking.detect import first_failing, is_same, signature_of, verdict_of
+from kerf.checking.errors import describe, normal
+from kerf.checking.journal import Journal, key_of
+from kerf.checking.progress import Progress, seconds_of
+from kerf.checking.report import issue, page, summary
+from kerf.checking.repro import script_of
 
 OK = {"status": "ok", "differences": [], "notes": []}
 WRONG = {"status": "different", "notes": [], "differences": [
