@@ -30,7 +30,7 @@ CLI::Validator numberBetween(double least, double most, bool above) {
         return fmt::format("\"{}\" is not a number {} {:g} and at most {:g}", text, above ? "above" : "of at least",
                            least, most);
       },
-      "");
+      least == 0 ? (above ? "POSITIVE" : "NONNEGATIVE") : "");
 }
 
 CLI::Validator wholeBetween(std::uint64_t least, std::uint64_t most) {
@@ -40,7 +40,7 @@ CLI::Validator wholeBetween(std::uint64_t least, std::uint64_t most) {
         if (number && *number >= least && *number <= most) return std::string();
         return fmt::format("\"{}\" is not a whole number of {} to {}", text, least, most);
       },
-      "");
+      least == 0 && most <= INT64_MAX ? "NONNEGATIVE" : "");
 }
 
 }  // namespace kerf::cli

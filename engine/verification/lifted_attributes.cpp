@@ -48,7 +48,8 @@ void liftAttributes(CapturedGraph& captured) {
     });
     if (first == order.end()) return;
     graph.insertBefore(*first);
-    const NodeId made = graph.createNamed(Opcode::Placeholder, attribute.name + "_lifted", {}, {}, attribute.name + "_lifted");
+    const NodeId made =
+        graph.createNamed(Opcode::Placeholder, attribute.name + "_lifted", {}, {}, attribute.name + "_lifted");
     graph.insertAtEnd();
     graph.setMeta(made, attribute.meta);
     for (const NodeId id : attribute.nodes) {

@@ -51,7 +51,8 @@ class NeedSearch {
  private:
   void push(Reached place) {
     const bool isNear = m_count < nearPlaces;
-    if (m_count++ < maximumPlaces && (m_lists.takePlace() || isNear) && m_seen.emplace(place.module, place.node.index, place.item).second)
+    if (m_count++ < maximumPlaces && (m_lists.takePlace() || isNear) &&
+        m_seen.emplace(place.module, place.node.index, place.item).second)
       m_open.push_back(std::move(place));
   }
 

@@ -46,7 +46,8 @@ std::string functionalTarget(const Node& node) {
   std::vector<std::string> targets;
   for (const std::string& name : names) targets.push_back(fmt::format("{}{}.{}", opsMark, op, name));
   for (const OpInfo& info : allOps())
-    if (info.schema.qualifiedName().starts_with(std::string(op) + ".") ) targets.push_back(std::string(opsMark) + info.schema.qualifiedName());
+    if (info.schema.qualifiedName().starts_with(std::string(op) + "."))
+      targets.push_back(std::string(opsMark) + info.schema.qualifiedName());
   KeywordArguments kwargs = node.kwargs();
   std::erase_if(kwargs, [](const auto& entry) { return entry.first == "out"; });
   for (const std::string& candidate : targets) {
@@ -124,7 +125,8 @@ void readExecutorchCalls(GraphModule& module, std::vector<std::string>* notes) {
     if (isOutOverload(graph.node(id)) && splitOutOverload(graph, id)) ++outs;
   }
   if (outs > 0 && notes != nullptr)
-    notes->push_back(fmt::format("{} calls of out overloads are read as calls that compute and copies into `out`", outs));
+    notes->push_back(
+        fmt::format("{} calls of out overloads are read as calls that compute and copies into `out`", outs));
 }
 
 }  // namespace kerf::inline capture

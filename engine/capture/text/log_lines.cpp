@@ -6,11 +6,17 @@
 namespace kerf::inline capture {
 
 bool hasDynamoLines(std::string_view text) {
-  constexpr std::array<std::string_view, 11> marks = {
-      "[__graph_breaks]",     "[__recompiles]",           "[__guards]",
-      "[__dynamic]",          "[__recompiles_verbose]",   "Graph break in user code at ",
-      "Graph Break Reason: ", "hit config.recompile_limit", "hit config.cache_size_limit",
-      "Recompiling function ", "TREE_GUARD_MANAGER"};
+  constexpr std::array<std::string_view, 11> marks = {"[__graph_breaks]",
+                                                      "[__recompiles]",
+                                                      "[__guards]",
+                                                      "[__dynamic]",
+                                                      "[__recompiles_verbose]",
+                                                      "Graph break in user code at ",
+                                                      "Graph Break Reason: ",
+                                                      "hit config.recompile_limit",
+                                                      "hit config.cache_size_limit",
+                                                      "Recompiling function ",
+                                                      "TREE_GUARD_MANAGER"};
   return std::ranges::any_of(marks, [&](std::string_view mark) { return text.find(mark) != text.npos; });
 }
 

@@ -28,10 +28,8 @@ bool stridesDiffer(const TensorMeta& recorded, const TensorMeta& derived) {
 
 std::optional<std::string> contradictionOf(const TensorMeta& recorded, const TensorMeta& derived) {
   if (recorded.dtype != derived.dtype) return "dtype";
-  if (recorded.sizes.size() != derived.sizes.size() || !std::ranges::equal(recorded.sizes, derived.sizes,
-                                                                          [](const Dim& a, const Dim& b) {
-                                                                            return !dimsDiffer(a, b);
-                                                                          }))
+  if (recorded.sizes.size() != derived.sizes.size() ||
+      !std::ranges::equal(recorded.sizes, derived.sizes, [](const Dim& a, const Dim& b) { return !dimsDiffer(a, b); }))
     return "shape";
   return stridesDiffer(recorded, derived) ? std::optional<std::string>("stride") : std::nullopt;
 }
@@ -76,8 +74,8 @@ std::vector<std::string> conflictNotes(const std::vector<ShapeConflict>& conflic
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < std::min(most, conflicts.size()); ++i) notes.push_back(conflicts[i].text());
   if (conflicts.size() > most)
-    notes.push_back(fmt::format("{} more nodes were recorded with another value than their op gives",
-                                conflicts.size() - most));
+    notes.push_back(
+        fmt::format("{} more nodes were recorded with another value than their op gives", conflicts.size() - most));
   return notes;
 }
 
