@@ -133,6 +133,21 @@ void printRanks(const ConformanceAnswer& answer, bool) {
              durationText(answer.time));
 }
 
+/// Each field as how many were asked and how many are equal, and what differs.
+Json programsJson(const ConformanceAnswer& answer) {
+  Json result{{"kind", "programs"}, {"cases", answer.cases}, {"agreed", answer.agreed}};
+  for (const auto& field : answer.fields) result[field.field] = {{"asked", field.asked}, {"equal", field.equal}};
+  result["differences"] = jsonOf(answer.differences);
+  result["elapsed_ms"] = milliseconds(answer.time);
+  return result;
+}
+
+void printPrograms(const ConformanceAnswer& answer, bool) {
+  for (const auto& row : answer.differences) fmt::print("{}: {}: {}\n", row.id, row.field, row.difference);
+  for (const auto& field : answer.fields) fmt::print("{}: {} of {} equal\n", field.field, field.equal, field.asked);
+  fmt::print("{} of {} programs agree, {}\n", answer.agreed, answer.cases, durationText(answer.time));
+}
+
 struct ConformanceReportForm {
   Json (*json)(const ConformanceAnswer&);
   void (*print)(const ConformanceAnswer&, bool verbose);
@@ -140,7 +155,8 @@ struct ConformanceReportForm {
 constexpr ConformanceReportForm reportForms[] = {{sameJson, printSame},
                                                  {callsJson, printCalls},
                                                  {gradientsJson, printGradients},
-                                                 {ranksJson, printRanks}};  // by Kind
+                                                 {ranksJson, printRanks},
+                                                 {programsJson, printPrograms}};  // by Kind
 
 Result<int> runConformance(Context& context, const ConformanceRequest& request) {
   KERF_TRY(const auto answer, context.perform(request));

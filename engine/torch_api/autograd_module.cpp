@@ -58,6 +58,7 @@ Result<ValueList> callPythonBackward(const Ref& function, std::size_t inputs, co
   const Ref result = given ? Ref::steal(PyObject_CallObject(function.get(), given.get())) : Ref();
   if (!result) return fail(pendingError());
   KERF_TRY(const Value values, valueOf(result.get()));
+  keepVariables(values);
   ValueList flows = values.isList() ? values.list() : ValueList{values};
   if (flows.size() < inputs)
     return fail(ErrorCode::RuntimeFailed, "function returned an incorrect number of gradients (expected {}, got {})",

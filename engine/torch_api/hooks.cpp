@@ -11,7 +11,9 @@ Result<Value> called(const Ref& hook, const Value& grad) {
   const Ref result = argument ? Ref::steal(PyObject_CallOneArg(hook.get(), argument.get())) : Ref();
   if (!result) return fail(pendingError());
   if (result.get() == Py_None) return grad;
-  return valueOf(result.get());
+  KERF_TRY(Value changed, valueOf(result.get()));
+  keepVariables(changed);
+  return changed;
 }
 
 Result<void> through(const std::vector<Ref>& hooks, Value& grad) {
@@ -38,6 +40,7 @@ Result<void> replaceBy(const Ref& result, ValueList& grads) {
   if (!result) return fail(pendingError());
   if (result.get() == Py_None) return {};
   KERF_TRY(const Value values, valueOf(result.get()));
+  keepVariables(values);
   if (values.isTensor() && grads.size() == 1) grads[0] = values;
   if (values.isList())
     for (std::size_t i = 0; i < std::min(grads.size(), values.list().size()); ++i) grads[i] = values.list()[i];

@@ -178,6 +178,7 @@ PyGetSetDef* tensorAttributes() {
                                      {"imag", imaginaryPart, nullptr, nullptr, nullptr},
                                      {"names", none, nullptr, nullptr, nullptr},
                                      {"name", none, nullptr, nullptr, nullptr},
+                                     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                      {"_backward_hooks", none, nullptr, nullptr, nullptr},
                                      {"is_cuda", onDevice<'c'>, nullptr, nullptr, nullptr},
                                      {"is_cpu", onDevice<'p'>, nullptr, nullptr, nullptr},

@@ -118,4 +118,11 @@ void CallScope::keep(VariablePtr variable) {
   if (kept().scopes > 0) kept().variables.push_back(std::move(variable));
 }
 
+void keepVariables(const Value& value) {
+  if (value.isTensor())
+    if (VariablePtr variable = variableOf(value.tensor())) CallScope::keep(std::move(variable));
+  if (!value.isList()) return;
+  for (const Value& item : value.list()) keepVariables(item);
+}
+
 }  // namespace kerf::inline torch_api

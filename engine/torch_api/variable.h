@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/python/reference.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/value.h"
 
 namespace kerf::inline torch_api {
 
@@ -66,5 +66,8 @@ class CallScope {
  private:
   std::size_t m_before;
 };
+
+/// Keeps the variables of all tensors in a value for the innermost scope: what Python gave and drops.
+void keepVariables(const Value& value);
 
 }  // namespace kerf::inline torch_api

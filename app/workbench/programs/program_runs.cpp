@@ -23,6 +23,16 @@ Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramR
   return doc;
 }
 
+Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
+  ProgramRequest program{.text = run.text, .name = run.name, .prologue = run.prologue, .driver = run.driver};
+  KERF_TRY(ProgramAnswer answer, runProgram(program, torchEnvironment(), encodeObject, std::move(stop)));
+  ProgramValues values{std::move(answer.output), std::move(answer.exception), {}};
+  if (!answer.answer.empty()) {
+    KERF_TRY(values.values, decodeObject(answer.answer));
+  }
+  return values;
+}
+
 }  // namespace kerf::workbench
 
 #else
@@ -30,6 +40,10 @@ Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramR
 namespace kerf::workbench {
 
 Result<ProgramDoc> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
+  return fail(ErrorCode::Environment, "this kerf was built without CPython 3.11, which runs programs");
+}
+
+Result<ProgramValues> runProgramValues(const ProgramRun&, std::stop_token) {
   return fail(ErrorCode::Environment, "this kerf was built without CPython 3.11, which runs programs");
 }
 

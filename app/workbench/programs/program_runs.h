@@ -5,10 +5,21 @@
 
 #include "app/workbench/protocol/programs.h"
 #include "engine/support/result.h"
+#include "engine/tensor/value.h"
 
 namespace kerf::workbench {
 
 /// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
 Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop);
+
+/// A program with what runs around it, and the value that its driver bound.
+struct ProgramRun {
+  std::string text, name, prologue, driver;
+};
+struct ProgramValues {
+  std::string output, exception;
+  Value values;  ///< none without a driver
+};
+Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop);
 
 }  // namespace kerf::workbench

@@ -267,7 +267,7 @@ struct RanksDifferenceRow {
   KERF_FIELDS(id, field, difference)
 };
 struct ConformanceAnswer {
-  enum class Kind { Same, Calls, Gradients, Ranks };
+  enum class Kind { Same, Calls, Gradients, Ranks, Programs };
   Kind kind = Kind::Same;
   std::int64_t cases = 0, agreed = 0;
   std::vector<SameMismatch> mismatches;  ///< of same() cases
@@ -276,14 +276,14 @@ struct ConformanceAnswer {
   std::vector<GradientRow> gradients;  ///< of recorded calls, sorted by family
   std::vector<CallTally> skipped;      ///< calls whose gradients were not checked, by reason
   std::vector<CallTally> missing;      ///< calls that need a rule that is not there, by op
-  std::vector<RanksFieldRow> fields;   ///< of recordings of several ranks
+  std::vector<RanksFieldRow> fields;   ///< of recordings of several ranks, and of programs
   std::vector<RanksDifferenceRow> differences;
   std::chrono::nanoseconds time{};
 
   KERF_FIELDS(kind, cases, agreed, mismatches, failed, unsupported, completeOverloads, overloads, gradients, skipped,
               missing, fields, differences, time)
 };
-constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Ranks; }
+constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Programs; }
 struct ConformanceRequest {
   using Answer = ConformanceAnswer;
   static constexpr std::string_view name = "conformance";

@@ -1,6 +1,7 @@
 // Recorded answers of PyTorch replayed through Kerf: same() cases, calls of ops, and what several ranks do.
 #include <set>
 
+#include "app/workbench/programs/program_conformance.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
 #include "engine/conformance/recorded_calls.h"
@@ -68,6 +69,7 @@ Result<ConformanceAnswer> replayRanks(const std::string& path) {
 Result<ConformanceAnswer> replay(const ConformanceRequest& request) {
   if (request.gradients) return replayGradients(request.path);
   if (holdsRanks(request.path)) return replayRanks(request.path);
+  if (holdsPrograms(request.path)) return replayPrograms(request.path, {});
   return holdsSameCases(request.path) ? replaySame(request.path) : replayCalls(request.path);
 }
 
