@@ -7,6 +7,12 @@ namespace kerf::cli {
 
 namespace {
 
+/// What Dynamo's log holds, as the engine wrote it.
+Json capturedJson(const ProgramDoc& doc) {
+  Json log = Json::parse(doc.captured, nullptr, false);
+  return log.is_object() ? log : Json::object();
+}
+
 Json captureJson(const ProgramDoc& doc) {
   return {{"path", doc.path},
           {"output", doc.output},
@@ -15,12 +21,28 @@ Json captureJson(const ProgramDoc& doc) {
           {"exception", doc.exception.empty() ? Json() : Json(doc.exception)},
           {"line", doc.line > 0 ? Json(doc.line) : Json()},
           {"output_cut", doc.isOutputCut},
+          {"captured", capturedJson(doc)},
           {"elapsed_ms", milliseconds(doc.time)}};
+}
+
+/// One line a frame and a break, after the program's own output.
+void printCaptured(const Json& log) {
+  const auto count = [&](const char* name) { return log.contains(name) ? log[name].size() : std::size_t{0}; };
+  if (count("frames") + count("graphs") + count("breaks") == 0) return;
+  fmt::print("\n{} frames, {} graphs, {} graph breaks, {} recompiles\n", count("frames"), count("graphs"),
+             count("breaks"), count("recompiles"));
+  for (const Json& frame : log.value("frames", Json::array()))
+    fmt::print("frame {} at {}\n", frame.value("frame", ""), frame.value("at", ""));
+  for (const Json& item : log.value("breaks", Json::array())) {
+    const Json stack = item.value("stack", Json::array());
+    fmt::print("break at {}: {}\n", stack.empty() ? "" : stack.back().get<std::string>(), item.value("type", ""));
+  }
 }
 
 void printCapture(const ProgramDoc& doc) {
   fmt::print("{}", doc.output);
   if (!doc.errors.empty()) fmt::print(stderr, "{}", doc.errors);
+  printCaptured(capturedJson(doc));
   if (doc.isOutputCut) fmt::print(stderr, "the program printed more than Kerf keeps; the rest is lost\n");
 }
 

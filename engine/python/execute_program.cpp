@@ -86,7 +86,8 @@ Result<ProgramAnswer> executeProgram(const ProgramRequest& request, const Encode
     if (!run(request.prologue, "<kerf prologue>", own.get(), answer)) return answer;
   }
   const bool finished = run(request.text, request.name, names, answer);
-  if (finished && !request.driver.empty() && run(request.driver, "<kerf driver>", names, answer)) {
+  if ((finished || request.driverAlways) && !request.driver.empty() &&
+      run(request.driver, "<kerf driver>", names, answer)) {
     PyObject* bound = PyDict_GetItemString(names, "answer");
     if (bound != nullptr && encode) {
       KERF_TRY(answer.answer, encode(bound));

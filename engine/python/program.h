@@ -40,6 +40,7 @@ struct ProgramRequest {
       prologue;  ///< Python run before the program, in a namespace of its own: "import torch; torch.manual_seed(0)"
   std::string
       driver;  ///< Python run after the program, in its namespace; what it binds to `answer` travels. May be empty
+  bool driverAlways = false;  ///< the driver runs after a program that failed, too
   ProgramLimits limits;
 };
 

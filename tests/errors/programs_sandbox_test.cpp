@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
         Attempt{"Subprocess", "import subprocess", "ModuleNotFoundError: the sandbox refuses the module 'subprocess'"},
         Attempt{"NumPy", "import numpy", "ModuleNotFoundError: the sandbox refuses the module 'numpy'"},
         Attempt{"Unlink", "import os\nos.unlink('/tmp/nothing')", "PermissionError: the sandbox refuses"},
-        Attempt{"Posix", "import posix\nposix.mkdir('/tmp/kerf_hostile_folder')", "PermissionError: the sandbox refuses"}),
+        Attempt{"Posix", "import posix\nposix.mkdir('/tmp/kerf_hostile_folder')",
+                "PermissionError: the sandbox refuses"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(SandboxLimits, EndlessLoopEndsWithItsTime) {

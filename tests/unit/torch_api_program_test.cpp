@@ -56,8 +56,8 @@ TEST(TorchProgram, LeavesMustNotBeWrittenInto) {
 }
 
 TEST(TorchProgram, SecondBackwardNeedsTheGraph) {
-  const ProgramAnswer answer = runText(
-      "import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w).sum()\ny.backward()\ny.backward()\n");
+  const ProgramAnswer answer =
+      runText("import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w).sum()\ny.backward()\ny.backward()\n");
   EXPECT_TRUE(answer.exception.starts_with("RuntimeError: Trying to backward through the graph a second time"))
       << answer.exception;
 }
@@ -85,14 +85,15 @@ TEST(TorchProgram, CudaIsALabel) {
 }
 
 TEST(TorchProgram, LayersTrain) {
-  EXPECT_EQ(printedBy("torch.manual_seed(0)\nnet = torch.nn.Linear(2, 1)\n"
-                      "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nx = torch.ones(4, 2)\n"
-                      "first = last = None\n"
-                      "for _ in range(20):\n"
-                      "    opt.zero_grad()\n    loss = ((net(x) - 1) ** 2).mean()\n    loss.backward()\n    opt.step()\n"
-                      "    first = first or loss.item()\n    last = loss.item()\n"
-                      "print(last < first * 1e-3)"),
-            "True\n");
+  EXPECT_EQ(
+      printedBy("torch.manual_seed(0)\nnet = torch.nn.Linear(2, 1)\n"
+                "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nx = torch.ones(4, 2)\n"
+                "first = last = None\n"
+                "for _ in range(20):\n"
+                "    opt.zero_grad()\n    loss = ((net(x) - 1) ** 2).mean()\n    loss.backward()\n    opt.step()\n"
+                "    first = first or loss.item()\n    last = loss.item()\n"
+                "print(last < first * 1e-3)"),
+      "True\n");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ std::string differenceOf(const Path& path, const Recording& recording, const std
   }
   const auto ran = runProgramValues(run, stop);
   if (!ran) return ran.error().text();
-  if (recording.isScript) return ran->output == recording.output ? "" : "it prints other text: " + ran->output.substr(0, 200);
+  if (recording.isScript)
+    return ran->output == recording.output ? "" : "it prints other text: " + ran->output.substr(0, 200);
   if (!ran->exception.empty()) return ran->exception;
   return compareValues(recording, ran->values);
 }

@@ -4,16 +4,30 @@
 
 #include <filesystem>
 
+#include "engine/dynamo/environment.h"
 #include "engine/torch_api/torch_environment.h"
 
 namespace kerf::workbench {
 
+namespace {
+
+/// What was compiled, told when the program is over.
+constexpr const char* tellsLog = "import torch\nanswer = torch._C._dynamo.log()\n";
+
+}  // namespace
+
 Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop) {
   ProgramRequest program{.text = text, .name = std::filesystem::path(request.path).filename().string()};
+  program.driver = tellsLog;
+  program.driverAlways = true;
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
-  KERF_TRY(ProgramAnswer answer, runProgram(program, torchEnvironment(), encodeObject, std::move(stop)));
+  KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
   ProgramDoc doc;
+  if (!answer.answer.empty()) {
+    KERF_TRY(const Value log, decodeObject(answer.answer));
+    if (const auto* json = log.as<std::string>()) doc.captured = *json;
+  }
   doc.output = std::move(answer.output);
   doc.errors = std::move(answer.errors);
   doc.exitStatus = answer.exitStatus;

@@ -42,7 +42,8 @@ std::string compareCall(std::size_t number, const json& recorded, const json& gi
     return got == wanted ? "" : fmt::format("call {}: {}, recorded {}", number, got, wanted);
   }
   if (given.contains("error"))
-    return fmt::format("call {}: {}: {}", number, given["error"].value("type", ""), given["error"].value("message", ""));
+    return fmt::format("call {}: {}: {}", number, given["error"].value("type", ""),
+                       given["error"].value("message", ""));
   if (recorded.value("result", json()) == given.value("result", json())) return "";
   return fmt::format("call {}: gives {}, recorded {}", number, given.value("result", json()).dump().substr(0, 200),
                      recorded.value("result", json()).dump().substr(0, 200));
@@ -70,7 +71,8 @@ Result<Recording> readRecording(const std::filesystem::path& path) {
   Recording recording;
   recording.isScript = !document.contains("calls");
   if (recording.isScript) {
-    recording.output = document.contains("plain_run") ? document["plain_run"].value("stdout", "") : document.value("stdout", "");
+    recording.output =
+        document.contains("plain_run") ? document["plain_run"].value("stdout", "") : document.value("stdout", "");
     return recording;
   }
   recording.calls = document["calls"];

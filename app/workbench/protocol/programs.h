@@ -18,9 +18,11 @@ struct ProgramDoc {
   std::string exception;  ///< "ValueError: no"; empty where none ended it
   std::int64_t line = 0;  ///< of the program, where the exception was raised
   bool isOutputCut = false;
+  std::string
+      captured;  ///< JSON: frames, graphs, breaks, recompiles of what torch.compile made; empty where it was not asked
   std::chrono::nanoseconds time{};
 
-  KERF_FIELDS(path, output, errors, exitStatus, exception, line, isOutputCut, time)
+  KERF_FIELDS(path, output, errors, exitStatus, exception, line, isOutputCut, captured, time)
 };
 
 struct CaptureProgramRequest {
