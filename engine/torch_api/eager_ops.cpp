@@ -91,7 +91,22 @@ class EagerOps : public OpCaller {
     return op.empty() ? callsWithoutRow().python(name, args, kwargs, *this) : call(op, args, kwargs);
   }
 
+  /// Several elements in one place cannot be written.
+  static Result<void> refuseOverlap(const OpInfo& op, const ValueList& args) {
+    const OpInfo* base = findOp(op.base);
+    if (args.empty() || !args[0].isTensor() || !writesTo(op, 0) || (base && has(base->traits, OpTrait::View)))
+      return {};
+    const Tensor& target = args[0].tensor();
+    for (std::int64_t d = 0; d < target.dim(); ++d)
+      if (target.size(d) > 1 && target.stride(d) == 0)
+        return fail(ErrorCode::RuntimeFailed,
+                    "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                    "location. Please clone() the tensor before performing the operation.");
+    return {};
+  }
+
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+    KERF_CHECK(refuseOverlap(op, args));
     const bool taped = gradModes().grad && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
     if (!taped) return compute(op, args, kwargs);
     if (const Composite form = implicitForm(op.id)) return runProgram(form, op, args, kwargs);
