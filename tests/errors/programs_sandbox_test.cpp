@@ -97,7 +97,9 @@ TEST(SandboxLimits, CodeMadeByHandEndsAtMostTheChild) {
       "c = f.__code__\n"
       "f.__code__ = c.replace(co_code=bytes([1, 0] * 400 + list(c.co_code)), co_stacksize=1)\n"
       "f()\n");
-  if (!answer) EXPECT_EQ(answer.error().code, ErrorCode::RuntimeFailed) << answer.error().text();
+  if (!answer) {
+    EXPECT_EQ(answer.error().code, ErrorCode::RuntimeFailed) << answer.error().text();
+  }
 }
 
 TEST(SandboxLimits, CatchingARefusalOpensNothing) {
