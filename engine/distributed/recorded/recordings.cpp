@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "engine/distributed/recorded/graph_cases.h"
 #include "engine/distributed/recorded/op_cases.h"
 #include "engine/distributed/recorded/redistribute_cases.h"
 
@@ -12,7 +13,10 @@ struct Part {
   const char* name;
   Result<void> (*check)(const Json&, const SavedTensors&, RanksReport&);
 };
-constexpr Part parts[] = {{"ops", checkOpCase}, {"redistribute", checkRedistributeCase}, {"random", checkRandomCase}};
+constexpr Part parts[] = {{"ops", checkOpCase},
+                          {"redistribute", checkRedistributeCase},
+                          {"random", checkRandomCase},
+                          {"graphs", checkGraphCase}};
 
 std::filesystem::path rootOf(const std::filesystem::path& folder) {
   std::error_code ignored;

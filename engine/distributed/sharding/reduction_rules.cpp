@@ -53,14 +53,20 @@ Placements afterReduction(const Placements& placements, const Reduction& reducti
   return result;
 }
 
+/// The last rank has the smallest part; an empty one has no mean and no extremum.
+bool hasEmptyPart(const Spec& spec, const DeviceMesh& mesh) {
+  const Sizes sizes = localSizes(spec, mesh, mesh.coordinate(mesh.ranks() - 1));
+  return std::ranges::find(sizes, 0) != sizes.end() && std::ranges::find(spec.sizes, 0) == spec.sizes.end();
+}
+
 /// Whether parts of the operand may be reduced on their own.
 bool isSplittable(const Spec& spec, const DeviceMesh& mesh, const Reduction& reduction) {
   if (!reduction.isLinear) return false;
   if (reduction.partial.isPartialOf("avg"))
     for (const std::int64_t dim : reduction.dims)
       if (!isEvenlyShardableOn(spec, mesh, dim)) return false;
-  if (!isShardable(spec, mesh) && !reduction.partial.isPartialOf("sum") && !reduction.partial.isPartialOf("product"))
-    return false;  // an empty part has no extremum
+  const bool needsElements = !reduction.partial.isPartialOf("sum") && !reduction.partial.isPartialOf("product");
+  if (needsElements && hasEmptyPart(spec, mesh)) return false;
   return std::ranges::none_of(spec.placements, [&](const Placement& placement) {
     if (!placement.isPartial()) return false;
     return placement.kind != Placement::Kind::Partial || placement.reduction != reduction.partial.reduction;

@@ -99,7 +99,8 @@ Result<Strategies> expandToMesh(const ShardingCall& call, const std::vector<OneD
       for (std::size_t i = 0; i < operands; ++i) strategy.inputs[i][d] = choice[outputs + i];
     }
     for (std::size_t i = 0; i < operands && fits; ++i)
-      fits = isShardable({strategy.inputs[i], call.operands[i].spec.sizes}, call.mesh);
+      fits = std::ranges::count(strategy.inputs[i], Placement::Kind::MaskPartial, &Placement::kind) <= 1 &&
+             isShardable({strategy.inputs[i], call.operands[i].spec.sizes}, call.mesh);
     if (fits && call.isInplace()) fits = strategy.inputs[0] == call.operands[0].spec.placements;
     if (const ShardedOperand* out = call.out(); fits && out != nullptr && outputs > 0)
       fits = strategy.outputs[0] == out->spec.placements;

@@ -146,6 +146,9 @@ Result<Strategies> lookedUp(const ShardingCall& call, const Lookups& lookups) {
   Strategy strategy;
   for (const ShardedOperand& operand : call.operands)
     strategy.inputs.push_back(withoutPartials(operand.spec.placements));
+  for (std::size_t m = 0; m < call.meshDims(); ++m)  // rows of parts of a sum are parts of rows of the sum
+    if (const Placement& given = call.spec(0).placements[m]; given.kind == Placement::Kind::Partial)
+      strategy.inputs[0][m] = given;
   std::int64_t indexDims = 0;
   for (const std::size_t i : lookups.operands) indexDims = std::max(indexDims, call.operands[i].spec.dims());
   const std::int64_t at = lookups.areConsecutive() ? lookups.dims[0] : 0;
@@ -157,8 +160,9 @@ Result<Strategies> lookedUp(const ShardingCall& call, const Lookups& lookups) {
                            call.operands[i].spec.sizes == call.operands[lookups.operands[0]].spec.sizes;
       if (!isAlike) index = Placement::replicate();
     }
-    for (const std::size_t i : lookups.operands) strategy.inputs[i][m] = index;
     Placement& value = strategy.inputs[0][m];
+    if (value.isPartial() || call.outputs[0].dim() == 0) index = Placement::replicate();
+    for (const std::size_t i : lookups.operands) strategy.inputs[i][m] = index;
     const bool isLookedUp = value.isShard() && std::ranges::find(lookups.dims, value.dim) != lookups.dims.end();
     if (isLookedUp || (value.isShard() && index.isShard())) value = Placement::replicate();
     if (value.isShard()) {
@@ -166,6 +170,8 @@ Result<Strategies> lookedUp(const ShardingCall& call, const Lookups& lookups) {
       out[m] = value.dim < at ? value : value.onDim(value.dim + indexDims - before);
     } else if (index.isShard()) {
       out[m] = index.onDim(index.dim + at);
+    } else if (value.isPartial()) {
+      out[m] = value;
     }
   }
   strategy.outputs = {out};

@@ -2,6 +2,7 @@
 // made them functional. They return a Work, which has no value here, most of them behind what they write to.
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/distributed/rank_link.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -13,6 +14,7 @@ Result<Value> writtenAndWork(const BoundArguments& args) { return Value(ValueLis
 Result<Value> workOnly(const BoundArguments&) { return Value(); }
 
 Result<Value> needsGroup(const BoundArguments& args) {
+  if (RankLink* link = RankLink::current()) return link->collective(args);
   return fail(ErrorCode::UnsupportedOp, "{} talks through a process group: Kerf does not run it", args.opName());
 }
 

@@ -1,6 +1,7 @@
 #include "engine/ops/distributed/shapes.h"
 
 #include "engine/ops/core/strides.h"
+#include "engine/ops/distributed/rank_link.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -101,6 +102,7 @@ Result<Value> exchangedShape(const BoundArguments& args) {
 }
 
 Result<Value> aloneKernel(const BoundArguments& args) {
+  if (RankLink* link = RankLink::current()) return link->collective(args);
   if (!isAlone(args))
     return fail(ErrorCode::UnsupportedOp, "{} needs the other ranks of its group: Kerf runs one process",
                 args.opName());

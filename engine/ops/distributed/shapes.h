@@ -5,7 +5,7 @@
 
 namespace kerf::inline ops {
 
-/// The kernel of a collective: this process is the only rank. UnsupportedOp for a group of several ranks, else the
+/// The kernel of a collective: by the thread's RankLink; without one this process is the only rank. UnsupportedOp for a group of several ranks, else the
 /// input as the op's shape rule lays it out.
 Result<Value> aloneKernel(const BoundArguments& args);
 

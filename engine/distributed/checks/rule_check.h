@@ -1,0 +1,37 @@
+// The sharding column proved by enumeration: every placement of every operand on small meshes, all ranks simulated.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline distributed::inline checks {
+
+struct RuleProof {
+  std::string op;
+  int samples = 0;
+  int right = 0;    ///< combinations of placements whose result is that of whole tensors
+  int wrong = 0;    ///< and those where it is not
+  int refused = 0;  ///< in-place forms and views that would have to move what they write, uneven means
+  int missing = 0;  ///< placements that need no communication although the rule moves operands for them
+  std::vector<std::string> findings;  ///< the first few that are wrong or missing
+};
+
+struct RuleCheckOptions {
+  std::string pattern;     ///< part of an overload's name; empty: all
+  int samples = 4;         ///< recorded calls of each overload
+  int combinations = 160;  ///< of placements, for each sample and mesh
+  std::stop_token stop = {};
+};
+
+/// Proofs of all overloads that have a rule or shard alike by trait and of which `recordings` (OpInfo calls) holds a
+/// call, by name. Partial values are parts that cannot cancel: weights of changing signs, with exact sums. NotFound where there are no
+/// recordings.
+Result<std::vector<RuleProof>> checkShardingRules(const std::filesystem::path& recordings,
+                                                  const RuleCheckOptions& options);
+
+}  // namespace kerf::inline distributed::inline checks

@@ -1,0 +1,55 @@
+// Traces of several ranks beside each other, without running anything: whose graphs differ and at which node first, the
+// collectives of all ranks in one timeline, and who would wait for whom.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/capture/common/capture.h"
+
+namespace kerf::inline distributed::inline doctor {
+
+/// Ranks that have the same, and what that is.
+struct RankGroup {
+  std::vector<int> ranks;
+  std::string what;
+};
+
+/// A graph that is not the same on all ranks.
+struct DifferingGraph {
+  std::string compileId, stage;
+  int index = -1;                 ///< of the first node that differs; -1: some ranks have no such graph
+  std::vector<RankGroup> groups;  ///< the most common first
+};
+
+/// One collective of the timeline.
+struct TimelineRow {
+  int number = 0;                 ///< sequence number within its compilation's order
+  std::string compileId;
+  std::vector<RankGroup> groups;  ///< one where all ranks issue the same; "nothing" where a schedule has ended
+  bool differs() const { return groups.size() > 1; }
+};
+
+/// The first collective that does not meet.
+struct Culprit {
+  std::vector<int> ranks;  ///< those that do not do as most
+  int number = 0;
+  std::string collective;          ///< what the others issue
+  std::string mismatch;            ///< "float32 [5, 4]" beside "float32 [6, 4]"; what is issued instead; or nothing
+  std::vector<int> waiting;        ///< ranks that wait for them
+  std::vector<RankGroup> lastDone;  ///< what each rank did before
+};
+
+struct RanksDiagnosis {
+  std::vector<int> ranks;
+  std::vector<DifferingGraph> graphs;
+  std::vector<TimelineRow> timeline;
+  std::optional<Culprit> culprit;
+};
+
+/// Of a folder (or log) with traces of at least two ranks. BadInput where there are fewer.
+Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path);
+
+}  // namespace kerf::inline distributed::inline doctor

@@ -1,0 +1,270 @@
+#include "engine/distributed/graphs/shard_graph.h"
+
+#include <algorithm>
+
+#include "engine/distributed/dtensor/sharded_caller.h"
+#include "engine/distributed/graphs/graph_steps.h"
+#include "engine/distributed/group/in_process.h"
+#include "engine/distributed/group/rank_kernels.h"
+#include "engine/distributed/sharding/redistribute.h"
+#include "engine/ir/interpreter.h"
+#include "engine/ir/value_meta.h"
+
+namespace kerf::inline distributed::inline graphs {
+namespace {
+
+/// Writes each call on a rank's parts into that rank's graph.
+class GraphSharder : public ShardedCaller {
+ public:
+  GraphSharder(const DeviceMesh& mesh, Sizes coordinate, GraphModule& module)
+      : ShardedCaller(mesh),
+        m_coordinate(coordinate),
+        m_tracer(module, [](const OpInfo&) { return Replacement(false); }),
+        m_steps(m_tracer, mesh, std::move(coordinate)) {}
+
+  Tensor own(const Tensor& local, const Tensor& whole, const Placements& placements) const {
+    Tensor tensor = handle(whole, placements);
+    m_locals.resize(std::size_t(handles()));
+    m_locals.back() = local;
+    return tensor;
+  }
+  const Tensor& local(const Tensor& tensor) const { return m_locals[std::size_t(tensor.traced)]; }
+  OpTracer& tracer() { return m_tracer; }
+  const GraphSteps& steps() const { return m_steps; }
+  std::vector<ShardedNode>& nodes() const { return m_nodes; }
+
+ protected:
+  Result<Value> execute(const Dispatch& dispatch) const override {
+    ShardedNode& node = m_nodes.back();
+    node.calls.push_back(dispatch.args.op->schema.qualifiedName());
+    std::vector<Value> parts;
+    for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {
+      const Spec& from = dispatch.operands[i].spec;
+      const Placements& to = dispatch.strategy.inputs[i];
+      const bool isPlain = specOf(dispatch.tensors[i]) == nullptr;
+      const Tensor part = isPlain ? dispatch.tensors[i] : local(dispatch.tensors[i]);
+      if (from.placements != to) {
+        const double cost = redistributeCost(from, to, mesh());
+        node.moved.push_back({placementsText(from.placements), placementsText(to), cost});
+        node.cost += cost;
+      }
+      KERF_TRY(Tensor moved, m_steps.redistribute(part, from, to));
+      parts.emplace_back(std::move(moved));
+    }
+    const BoundArguments arguments = localArguments(dispatch.args, dispatch.operands, parts, dispatch.strategy,
+                                                    dispatch.shapes, mesh(), m_coordinate);
+    KERF_TRY(const Value result, callRow(*dispatch.args.op, arguments, OpRunner(m_tracer)));
+    if (const Value* written = writtenArgument(dispatch.args)) return *written;
+    if (dispatch.shapes.isNone()) return result;
+    node.placements = placementsText(outputOf(dispatch, 0));
+    ValueList locals = result.isList() ? result.list() : ValueList{result};
+    return mapTensors(dispatch.shapes, [&](const Tensor& shape, std::size_t index) -> Result<Value> {
+      if (index >= locals.size() || !locals[index].isTensor()) return Value();
+      return Value(own(locals[index].tensor(), shape, outputOf(dispatch, index)));
+    });
+  }
+
+  /// Made without operands: whole on every rank.
+  Result<Value> plain(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const override {
+    KERF_TRY(const Value result, m_tracer.call(op.id, args, kwargs));
+    return mapTensors(result, [&](const Tensor& tensor, std::size_t) -> Result<Value> {
+      return Value(own(tensor, tensor, Placements(mesh().dims())));
+    });
+  }
+
+ private:
+  Sizes m_coordinate;
+  OpTracer m_tracer;
+  GraphSteps m_steps;
+  mutable std::vector<Tensor> m_locals;  ///< by Tensor::traced: values of the rank's graph
+  mutable std::vector<ShardedNode> m_nodes;
+};
+
+/// Notes which node is sharded, and makes its constants whole tensors of every rank.
+class NodeSharder : public Interpreter {
+ public:
+  NodeSharder(const GraphModule& module, const GraphSharder& sharder) : Interpreter(module, sharder), m_sharder(sharder) {}
+
+ protected:
+  Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    begin(node);
+    return Interpreter::callFunction(node, args, kwargs);
+  }
+  Result<Value> callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    begin(node);
+    return Interpreter::callMethod(node, args, kwargs);
+  }
+  Result<Value> getAttr(const Node& node) override {
+    KERF_TRY(const Value value, Interpreter::getAttr(node));
+    if (!value.isTensor()) return value;
+    begin(node);
+    return Value(m_sharder.own(value.tensor(), value.tensor(), Placements(m_sharder.mesh().dims())));
+  }
+
+ private:
+  void begin(const Node& node) { m_sharder.nodes().push_back({node.name(), node.target(), {}, {}, {}, 0}); }
+  const GraphSharder& m_sharder;
+};
+
+Result<Value> wholeInput(const Node& node) {
+  const auto value = valueOf(node.meta().value);
+  if (!value) return fail(ErrorCode::UnsupportedOp, "nothing is known of the sizes of input '{}'", node.name());
+  if (value->isTensor() && value->tensor().isSymbolic())
+    return fail(ErrorCode::UnsupportedOp, "input '{}' has sizes that are no numbers", node.name());
+  return *value;
+}
+
+Result<Placements> placementsOf(const Node& node, const Value& value, const DeviceMesh& mesh,
+                                const ShardOptions& options) {
+  const auto found = options.inputs.find(node.name());
+  if (found == options.inputs.end()) return Placements(mesh.dims());
+  if (!value.isTensor()) return fail(ErrorCode::BadUsage, "input '{}' is no tensor", node.name());
+  if (found->second.size() != mesh.dims())
+    return fail(ErrorCode::BadUsage, "input '{}' needs {} placements, one for each dimension of the mesh {}", node.name(),
+                mesh.dims(), mesh.text());
+  return normalized(found->second, value.tensor().dim());
+}
+
+struct RankGraph {
+  GraphModule module;
+  std::vector<ShardedNode> nodes;
+  std::vector<Placements> inputs, outputs;
+};
+
+Result<Value> addInput(const Node& node, const Placements& placements, GraphSharder& sharder, const DeviceMesh& mesh,
+                       const Sizes& coordinate) {
+  KERF_TRY(const Value whole, wholeInput(node));
+  if (!whole.isTensor()) return sharder.tracer().placeholder(node.name(), whole);
+  const Tensor& tensor = whole.tensor();
+  const Sizes sizes = localSizes({placements, tensor.sizes(), tensor.dtype()}, mesh, coordinate);
+  const bool isWhole = sizes == tensor.sizes();
+  const Tensor part = isWhole ? metaTensor(tensor.dtype(), tensor.sizes(), tensor.strides())
+                              : metaTensor(tensor.dtype(), sizes);
+  KERF_TRY(const Value local, sharder.tracer().placeholder(node.name(), part));
+  sharder.nodes().push_back({node.name(), "placeholder", {}, {}, placementsText(placements), 0});
+  return Value(sharder.own(local.tensor(), tensor, placements));
+}
+
+/// What the rank's graph gives, and the placements of its tensors.
+Result<Value> localOutput(const Value& value, const GraphSharder& sharder, bool gathers,
+                          std::vector<Placements>& placements) {
+  if (value.isList()) {
+    ValueList items;
+    for (const Value& item : value.list()) {
+      KERF_TRY(Value local, localOutput(item, sharder, gathers, placements));
+      items.push_back(std::move(local));
+    }
+    return Value(std::move(items));
+  }
+  if (!value.isTensor()) {
+    placements.emplace_back();
+    return value;
+  }
+  const Spec spec = *sharder.specOf(value.tensor());
+  const Placements whole(sharder.mesh().dims());
+  placements.push_back(gathers ? whole : spec.placements);
+  if (!gathers) return Value(sharder.local(value.tensor()));
+  KERF_TRY(Tensor gathered, sharder.steps().redistribute(sharder.local(value.tensor()), spec, whole));
+  return Value(std::move(gathered));
+}
+
+Result<RankGraph> rankGraph(const GraphModule& module, const DeviceMesh& mesh, const ShardOptions& options, int rank) {
+  RankGraph result;
+  const Sizes coordinate = mesh.coordinate(rank);
+  GraphSharder sharder(mesh, coordinate, result.module);
+  ValueList inputs;
+  for (const NodeId id : module.graph.placeholders()) {
+    const Node& node = module.graph.node(id);
+    KERF_TRY(const Value whole, wholeInput(node));
+    KERF_TRY(const Placements placements, placementsOf(node, whole, mesh, options));
+    KERF_TRY(Value input, addInput(node, placements, sharder, mesh, coordinate));
+    result.inputs.push_back(whole.isTensor() ? placements : Placements());
+    inputs.push_back(std::move(input));
+  }
+  KERF_TRY(const Value output, NodeSharder(module, sharder).run(inputs));
+  KERF_TRY(const Value local, localOutput(output, sharder, options.wholeOutputs, result.outputs));
+  KERF_TRY(Argument argument, sharder.tracer().argumentOf(local));
+  result.module.graph.output(std::move(argument));
+  KERF_CHECK(result.module.graph.lint());
+  result.nodes = std::move(sharder.nodes());
+  return result;
+}
+
+}  // namespace
+
+Result<ShardedGraph> shardGraph(const GraphModule& module, const DeviceMesh& mesh, const ShardOptions& options) {
+  for (const auto& [name, placements] : options.inputs) {
+    const auto id = module.graph.find(name);
+    if (!id || module.graph.node(*id).op() != Opcode::Placeholder)
+      return fail(ErrorCode::BadUsage, "the graph has no input '{}'", name);
+  }
+  ShardedGraph result;
+  for (int rank = 0; rank < mesh.ranks(); ++rank) {
+    KERF_TRY(RankGraph own, rankGraph(module, mesh, options, rank));
+    if (rank == 0) {
+      result.nodes = std::move(own.nodes);
+      result.inputs = std::move(own.inputs);
+      result.outputs = std::move(own.outputs);
+      for (const NodeId id : own.module.graph.order()) {
+        const std::string& target = own.module.graph.node(id).target();
+        const bool isCollective = target.find("c10d_functional") != std::string::npos;
+        if (isCollective && target.find("wait_tensor") == std::string::npos) ++result.collectives[target];
+      }
+    }
+    result.ranks.push_back(std::move(own.module));
+  }
+  return result;
+}
+
+std::vector<Group> groupsOfMesh(const DeviceMesh& mesh, int rank) {
+  std::vector<Group> groups;
+  for (std::size_t dim = 0; dim < mesh.dims(); ++dim) {
+    groups.push_back(mesh.group(rank, dim));
+    groups.back().name = groupName(mesh, dim);
+  }
+  return groups;
+}
+
+namespace {
+
+Result<ValueList> runRankGraph(const ShardedGraph& graph, const DeviceMesh& mesh, const ValueList& inputs,
+                               Communicator& link) {
+  MeshRank rank(mesh, link);
+  ValueList parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].isTensor() || graph.inputs[i].empty()) {
+      parts.push_back(inputs[i]);
+      continue;
+    }
+    const Spec whole{Placements(mesh.dims()), inputs[i].tensor().sizes(), inputs[i].tensor().dtype()};
+    KERF_TRY(Tensor part, redistribute(rank, inputs[i].tensor(), whole, graph.inputs[i]));
+    parts.emplace_back(std::move(part));
+  }
+  RankKernels kernels(link, groupsOfMesh(mesh, link.rank()));
+  const RankLink::Scope scope(kernels);
+  KERF_TRY(const Value result, Interpreter(graph.ranks[std::size_t(link.rank())], referenceOps()).run(parts));
+  ValueList outputs = result.isList() ? result.list() : ValueList{result};
+  for (std::size_t i = 0; i < std::min(outputs.size(), graph.outputs.size()); ++i) {
+    if (!outputs[i].isTensor() || graph.outputs[i].empty()) continue;
+    // The whole sizes follow from the parts': gathering needs none.
+    Spec spec{graph.outputs[i], outputs[i].tensor().sizes(), outputs[i].tensor().dtype()};
+    KERF_TRY(Tensor whole, fullTensor(rank, outputs[i].tensor(), spec));
+    outputs[i] = Value(std::move(whole));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Result<ValueList> runShardedGraph(const ShardedGraph& graph, const DeviceMesh& mesh, const ValueList& inputs) {
+  ValueList outputs;
+  const auto results = runRanks(mesh.ranks(), [&](Communicator& link) -> Result<void> {
+    KERF_TRY(ValueList own, runRankGraph(graph, mesh, inputs, link));
+    if (link.rank() == 0) outputs = std::move(own);
+    return {};
+  });
+  KERF_CHECK(firstCause(results));
+  return outputs;
+}
+
+}  // namespace kerf::inline distributed::inline graphs

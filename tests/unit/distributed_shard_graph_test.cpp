@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include "engine/distributed/graphs/shard_graph.h"
+#include "engine/ir/interpreter.h"
+#include "engine/ir/parser.h"
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf {
+namespace {
+
+/// relu(x @ w1) @ w2, as a tensor-parallel layer has it.
+GraphModule layer() {
+  GraphModule module;
+  Graph& graph = module.graph;
+  const auto input = [&](const char* name, std::int64_t rows, std::int64_t columns) {
+    const NodeId id = graph.placeholder(name);
+    graph.setValueMeta(id, {TensorMeta{DType::Float32, {dim(rows), dim(columns)}, {dim(columns), dim(1)}}});
+    return id;
+  };
+  const NodeId x = input("x", 6, 8), w1 = input("w1", 8, 10), w2 = input("w2", 10, 8);
+  const NodeId up = graph.callFunction("torch.ops.aten.mm.default", {Argument(x), Argument(w1)}, {}, "up");
+  const NodeId relu = graph.callFunction("torch.ops.aten.relu.default", {Argument(up)}, {}, "relu");
+  const NodeId down = graph.callFunction("torch.ops.aten.mm.default", {Argument(relu), Argument(w2)}, {}, "down");
+  const NodeId again = graph.callFunction("torch.ops.aten.relu.default", {Argument(down)}, {}, "again");
+  graph.output(Argument::list({Argument(again)}));
+  return module;
+}
+
+Tensor counting(const Sizes& sizes, double scale) {
+  Tensor tensor = *Tensor::zeros(DType::Float32, sizes);
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = float(double(i % 7) - 3) * float(scale);
+  return tensor;
+}
+
+void expectSameValues(const ShardedGraph& graph, const DeviceMesh& mesh) {
+  const ValueList inputs{counting({6, 8}, 0.5), counting({8, 10}, 0.25), counting({10, 8}, 1)};
+  const auto whole = Interpreter(layer(), referenceOps()).run(inputs);
+  const auto parts = runShardedGraph(graph, mesh, inputs);
+  ASSERT_TRUE(whole && parts) << (parts ? "" : parts.error().text());
+  const Tensor &a = whole->list()[0].tensor(), &b = (*parts)[0].tensor();
+  ASSERT_EQ(a.sizes(), b.sizes());
+  for (std::int64_t i = 0; i < a.numel(); ++i) EXPECT_NEAR(a.itemAsDouble(i), b.itemAsDouble(i), 1e-4);
+}
+
+TEST(ShardGraph, SplitsALayerByColumnsThenRows) {
+  const auto mesh = DeviceMesh::ofSizes({4});
+  const auto graph = shardGraph(layer(), *mesh, {{{"w1", {Placement::shard(1)}}, {"w2", {Placement::shard(0)}}}, false});
+  ASSERT_TRUE(graph) << graph.error().text();
+  ASSERT_EQ(graph->ranks.size(), 4U);
+  EXPECT_EQ(graph->collectives, (std::map<std::string, int>{{"torch.ops._c10d_functional.all_reduce.default", 1}}));
+  EXPECT_EQ(graph->nodes[3].placements, "[S(1)]");
+  EXPECT_EQ(graph->nodes[5].name, "down");
+  EXPECT_EQ(graph->nodes[5].placements, "[P(sum)]");
+  EXPECT_EQ(graph->nodes[6].moved.size(), 1U);
+  EXPECT_EQ(graph->nodes[6].moved[0].from, "[P(sum)]");
+  EXPECT_GT(graph->nodes[6].cost, 0);
+  expectSameValues(*graph, *mesh);
+}
+
+TEST(ShardGraph, KeepsUnevenBatchesApart) {
+  for (const Sizes& sizes : {Sizes{4}, Sizes{2, 2}}) {
+    const auto mesh = DeviceMesh::ofSizes(sizes);
+    const Placements batch(sizes.size(), Placement::shard(0));
+    const auto graph = shardGraph(layer(), *mesh, {{{"x", batch}}, false});
+    ASSERT_TRUE(graph) << graph.error().text();
+    EXPECT_TRUE(graph->collectives.empty());
+    EXPECT_EQ(graph->outputs[0], batch);
+    expectSameValues(*graph, *mesh);
+    const auto gathered = shardGraph(layer(), *mesh, {{{"x", batch}}, true});
+    ASSERT_TRUE(gathered) << gathered.error().text();
+    EXPECT_FALSE(gathered->collectives.empty());
+    expectSameValues(*gathered, *mesh);
+  }
+}
+
+TEST(ShardGraph, RefusesInputsThatAreNotThere) {
+  const auto mesh = DeviceMesh::ofSizes({2});
+  const auto graph = shardGraph(layer(), *mesh, {{{"y", {Placement::shard(0)}}}, false});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().message, "the graph has no input 'y'");
+}
+
+}  // namespace
+}  // namespace kerf
