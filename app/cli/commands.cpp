@@ -8,9 +8,10 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,      addCapture,     addCheck, addImport,   addLs,    addShow,   addReport, addJoint,  addPasses,
-    addPartition, addDiff,        addRun,   addCompare,  addValue, addBisect, addVerify, addMinify, addTriage,
-    addExport,    addConformance, addOps,   addPatterns, addBench, addStudio, addWorker, addStore,
+    addDemo,        addCapture, addCheck,     addImport, addLs,     addShow,    addReport,
+    addJoint,       addPasses,  addPartition, addDiff,   addRun,    addCompare, addValue,
+    addBisect,      addVerify,  addMinify,    addTriage, addShard,  addRanks,   addExport,
+    addConformance, addOps,     addPatterns,  addBench,  addStudio, addWorker,  addStore,
 };
 
 }  // namespace

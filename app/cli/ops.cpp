@@ -2,6 +2,7 @@
 #include <map>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -47,6 +48,29 @@ void printOpsTable(const OpListing& listing) {
   fmt::print("{}", table.text());
 }
 
+Result<int> checkSharding(Context& context, const ShardingCheckRequest& request) {
+  KERF_TRY(const ShardingProofs proofs, context.perform(request));
+  std::int64_t wrong = 0, right = 0, missing = 0;
+  TextTable table({"op", "samples", "right", "wrong", "refused", "missing"});
+  for (const auto& op : proofs.ops) {
+    wrong += op.wrong;
+    right += op.right;
+    missing += op.missing;
+    table.add({op.op, std::to_string(op.samples), std::to_string(op.right), std::to_string(op.wrong),
+               std::to_string(op.refused), std::to_string(op.missing)});
+  }
+  if (context.json) {
+    printJson(jsonOf(proofs));
+    return wrong == 0 ? 0 : 1;
+  }
+  fmt::print("{}", table.text());
+  for (const auto& op : proofs.ops)
+    for (const auto& finding : op.findings) fmt::print("{} {}\n", op.op, finding);
+  fmt::print("{}: {} combinations of placements right, {} wrong, {} with a cheaper placement that the rule lacks, {}\n",
+             counted(std::int64_t(proofs.ops.size()), "overload"), right, wrong, missing, durationText(proofs.time));
+  return wrong == 0 ? 0 : 1;
+}
+
 Result<int> runOps(Context& context, const OpsRequest& request) {
   KERF_TRY(const OpListing listing, context.perform(request));
   (context.json ? printOpsJson : printOpsTable)(listing);
@@ -59,7 +83,8 @@ void addOps(CommandLine& line) {
   auto& command = line.add("ops", "List the op overloads that Kerf knows, and what it knows about each",
                            "  kerf ops softmax\n"
                            "  kerf ops 'aten.add*' --json\n"
-                           "  kerf ops --missing lowering");
+                           "  kerf ops --missing lowering\n"
+                           "  kerf ops --check-sharding aten.mm");
   auto request = std::make_shared<OpsRequest>();
   command.add_option("PATTERN", request->pattern, "Part of an overload's name, or a pattern with *");
   command
@@ -67,7 +92,13 @@ void addOps(CommandLine& line) {
                   "Only overloads without this column: kernel, shape, decomposition, lowering, gradient, jvp, flops, "
                   "sharding")
       ->type_name("COLUMN");
-  line.onRun(command, [request](Context& context) { return runOps(context, *request); });
+  auto proves = std::make_shared<bool>(false);
+  command.add_flag("--check-sharding", *proves,
+                   "Prove sharding rules: all placements on meshes of 2, 4 and 2 x 2 simulated ranks (exit 1 if one is "
+                   "wrong)");
+  line.onRun(command, [request, proves](Context& context) {
+    return *proves ? checkSharding(context, {.pattern = request->pattern}) : runOps(context, *request);
+  });
 }
 
 }  // namespace kerf::cli

@@ -15,6 +15,7 @@
 #include "app/workbench/protocol/partition.h"
 #include "app/workbench/protocol/patterns.h"
 #include "app/workbench/protocol/programs.h"
+#include "app/workbench/protocol/ranks.h"
 #include "app/workbench/protocol/recorded_code.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
@@ -41,7 +42,9 @@
                                               macro(RecordedStagesRequest) macro(PassDifferencesRequest)           \
                                                   macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)   \
                                                       macro(RecordedCodeRequest) macro(NeighbourRequest)           \
-                                                          macro(PassListRequest) macro(CaptureProgramRequest)
+                                                          macro(PassListRequest) macro(CaptureProgramRequest)      \
+                                                              macro(ShardRequest) macro(RanksRequest)              \
+                                                                  macro(ShardingCheckRequest)
 
 namespace kerf::workbench {
 

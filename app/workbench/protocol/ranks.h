@@ -1,0 +1,125 @@
+// Requests about several ranks: a graph sharded over a mesh, traces of ranks beside each other, sharding rules proved.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/workbench/protocol/address.h"
+#include "engine/process/codec.h"
+
+namespace kerf::workbench {
+
+struct MovedOperandDoc {
+  std::string from, to;  ///< placements: "[S(0)]"
+  double cost = 0;       ///< estimated, in microseconds
+
+  KERF_FIELDS(from, to, cost)
+};
+struct ShardedNodeDoc {
+  std::string name, target, placements;
+  std::vector<std::string> calls;  ///< overloads that the node was broken down to
+  std::vector<MovedOperandDoc> moved;
+  double cost = 0;
+
+  KERF_FIELDS(name, target, placements, calls, moved, cost)
+};
+struct CollectiveCountDoc {
+  std::string op;
+  std::int64_t calls = 0;
+
+  KERF_FIELDS(op, calls)
+};
+struct ShardedGraphDoc {
+  std::vector<std::int64_t> mesh;
+  std::vector<std::string> ranks;  ///< readable texts, one a rank
+  std::vector<ShardedNodeDoc> nodes;
+  std::vector<CollectiveCountDoc> collectives;  ///< of one rank
+  std::vector<std::string> outputs;             ///< placements
+  bool isRun = false;                           ///< on the graph's inputs, whole and on simulated ranks
+  double difference = 0;                        ///< largest, of all results
+  std::string notRun;                           ///< why it was not run
+
+  KERF_FIELDS(mesh, ranks, nodes, collectives, outputs, isRun, difference, notRun)
+};
+/// One graph per rank, with collectives. BadUsage for a mesh, an input or a placement that does not fit.
+struct ShardRequest {
+  using Answer = ShardedGraphDoc;
+  static constexpr std::string_view name = "shard";
+  GraphAddress graph;
+  std::vector<std::int64_t> mesh;
+  std::vector<std::string> placements;  ///< "x=S0", "w=S(1),R" with one for each dimension of the mesh
+  bool wholeOutputs = false;            ///< results are gathered
+
+  KERF_FIELDS(graph, mesh, placements, wholeOutputs)
+};
+
+struct RankGroupDoc {
+  std::vector<int> ranks;
+  std::string what;
+
+  KERF_FIELDS(ranks, what)
+};
+struct DifferingGraphDoc {
+  std::string compileId, stage;
+  int index = -1;  ///< of the first node that differs; -1: some ranks have no such graph
+  std::vector<RankGroupDoc> groups;
+
+  KERF_FIELDS(compileId, stage, index, groups)
+};
+struct TimelineRowDoc {
+  int number = 0;
+  std::string compileId;
+  std::vector<RankGroupDoc> groups;
+
+  KERF_FIELDS(number, compileId, groups)
+};
+struct CulpritDoc {
+  std::vector<int> ranks, waiting;
+  int number = 0;
+  std::string collective, mismatch;
+  std::vector<RankGroupDoc> lastDone;
+
+  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone)
+};
+struct RanksDoc {
+  std::vector<int> ranks;
+  std::vector<DifferingGraphDoc> graphs;
+  std::vector<TimelineRowDoc> timeline;
+  std::vector<CulpritDoc> culprits;  ///< the first collective that does not meet; none where all do
+
+  KERF_FIELDS(ranks, graphs, timeline, culprits)
+};
+struct RanksRequest {
+  using Answer = RanksDoc;
+  static constexpr std::string_view name = "ranks";
+  std::string path;
+
+  KERF_FIELDS(path)
+};
+
+struct ShardingProofDoc {
+  std::string op;
+  std::int64_t samples = 0, right = 0, wrong = 0, refused = 0, missing = 0;
+  std::vector<std::string> findings;
+
+  KERF_FIELDS(op, samples, right, wrong, refused, missing, findings)
+};
+struct ShardingProofs {
+  std::vector<ShardingProofDoc> ops;
+  std::chrono::nanoseconds time{};
+
+  KERF_FIELDS(ops, time)
+};
+struct ShardingCheckRequest {
+  using Answer = ShardingProofs;
+  static constexpr std::string_view name = "sharding_check";
+  std::string pattern;     ///< part of an overload's name; empty: all
+  std::string recordings;  ///< recorded calls; empty: those that the build knows
+  int samples = 4;
+
+  KERF_FIELDS(pattern, recordings, samples)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,152 @@
+// perform(ShardRequest), perform(RanksRequest), perform(ShardingCheckRequest).
+#include <cmath>
+#include <sstream>
+
+#include "app/workbench/captures/graph_source.h"
+#include "app/workbench/protocol/ranks.h"
+#include "app/workbench/workbench.h"
+#include "engine/distributed/checks/rule_check.h"
+#include "engine/distributed/doctor/ranks_doctor.h"
+#include "engine/distributed/graphs/shard_graph.h"
+#include "engine/ir/interpreter.h"
+#include "engine/ir/printer.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/process/in_child.h"
+#include "engine/support/recordings.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+/// "x=S0" and "w=S(1),R" by input.
+Result<std::map<std::string, Placements>> placementsOf(const std::vector<std::string>& texts) {
+  std::map<std::string, Placements> result;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(ErrorCode::BadUsage, "\"{}\" is not an INPUT=PLACEMENT, such as x=S0", text);
+    Placements placements;
+    std::string part;
+    int depth = 0;
+    for (const char c : text.substr(equals + 1) + ",") {
+      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (c != ',' || depth > 0) {
+        part += c;
+        continue;
+      }
+      KERF_TRY(Placement placement, parsePlacement(part));
+      placements.push_back(std::move(placement));
+      part.clear();
+    }
+    result.insert_or_assign(text.substr(0, equals), std::move(placements));
+  }
+  return result;
+}
+
+std::string readableText(const GraphModule& module) {
+  PythonCodeOptions options;
+  options.annotateValues = options.includeStride = options.includeDevice = true;
+  return printReadable(module, options);
+}
+
+ShardedGraphDoc docOf(const ShardedGraph& graph, const ShardRequest& request) {
+  ShardedGraphDoc doc{.mesh = request.mesh};
+  for (const GraphModule& module : graph.ranks) doc.ranks.push_back(readableText(module));
+  for (const ShardedNode& node : graph.nodes) {
+    ShardedNodeDoc row{node.name, node.target, node.placements, node.calls, {}, node.cost};
+    for (const MovedOperand& moved : node.moved) row.moved.push_back({moved.from, moved.to, moved.cost});
+    doc.nodes.push_back(std::move(row));
+  }
+  for (const auto& [op, calls] : graph.collectives) doc.collectives.push_back({op, calls});
+  for (const Placements& placements : graph.outputs)
+    doc.outputs.push_back(placements.empty() ? std::string() : placementsText(placements));
+  return doc;
+}
+
+double largestDifference(const ValueList& own, const ValueList& whole) {
+  double largest = 0;
+  for (std::size_t i = 0; i < std::min(own.size(), whole.size()); ++i) {
+    if (!own[i].isTensor() || !whole[i].isTensor()) continue;
+    const Tensor &a = own[i].tensor(), &b = whole[i].tensor();
+    if (a.sizes() != b.sizes()) return HUGE_VAL;
+    for (std::int64_t k = 0; k < a.numel(); ++k) {
+      const double x = a.itemAsDouble(k), y = b.itemAsDouble(k);
+      if (x != y && !(std::isnan(x) && std::isnan(y))) largest = std::max(largest, std::abs(x - y));
+    }
+  }
+  return largest;
+}
+
+/// Both ways of running it; a reason where one cannot be run.
+Result<double> compareRuns(const ShardedGraph& graph, const DeviceMesh& mesh, const RunnableGraph& source) {
+  KERF_TRY(const Value whole, Interpreter(source.graph().module, referenceOps()).run(source.inputs));
+  KERF_TRY(const ValueList parts, runShardedGraph(graph, mesh, source.inputs));
+  return largestDifference(parts, whole.isList() ? whole.list() : ValueList{whole});
+}
+
+RankGroupDoc docOf(const RankGroup& group) { return {group.ranks, group.what}; }
+
+std::vector<RankGroupDoc> docsOf(const std::vector<RankGroup>& groups) {
+  std::vector<RankGroupDoc> docs;
+  for (const RankGroup& group : groups) docs.push_back(docOf(group));
+  return docs;
+}
+
+}  // namespace
+
+Result<ShardedGraphDoc> perform(Workbench& bench, const ShardRequest& request, const Job& job) {
+  KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(request.mesh));
+  ShardOptions options{.inputs = {}, .wholeOutputs = request.wholeOutputs};
+  KERF_TRY(options.inputs, placementsOf(request.placements));
+  KERF_TRY(GraphSource found, resolveGraph(bench, request.graph, job));
+  KERF_TRY(const RunnableGraph source, runnable(std::move(found), job));
+  const std::function body = [&]() -> Result<ShardedGraphDoc> {
+    KERF_TRY(const ShardedGraph graph, shardGraph(source.graph().module, mesh, options));
+    ShardedGraphDoc doc = docOf(graph, request);
+    const auto difference = compareRuns(graph, mesh, source);
+    doc.isRun = difference.has_value();
+    if (difference)
+      doc.difference = *difference;
+    else
+      doc.notRun = difference.error().text();
+    return doc;
+  };
+  return inChild(body, patientLimits({}), job.stop, "sharding the graph", ErrorCode::RuntimeFailed);
+}
+
+Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(request.path, ignored))
+    return fail(ErrorCode::NotFound, "{} does not exist", request.path);
+  KERF_TRY(const RanksDiagnosis diagnosis, diagnoseRanks(request.path));
+  RanksDoc doc{.ranks = diagnosis.ranks};
+  for (const DifferingGraph& graph : diagnosis.graphs)
+    doc.graphs.push_back({graph.compileId, graph.stage, graph.index, docsOf(graph.groups)});
+  for (const TimelineRow& row : diagnosis.timeline)
+    doc.timeline.push_back({row.number, row.compileId, docsOf(row.groups)});
+  if (const auto& culprit = diagnosis.culprit)
+    doc.culprits.push_back({culprit->ranks, culprit->waiting, culprit->number, culprit->collective, culprit->mismatch,
+                            docsOf(culprit->lastDone)});
+  return doc;
+}
+
+Result<ShardingProofs> perform(Workbench&, const ShardingCheckRequest& request, const Job& job) {
+  const std::function body = [&]() -> Result<ShardingProofs> {
+    const auto start = std::chrono::steady_clock::now();
+    const std::filesystem::path folder =
+        request.recordings.empty() ? recordingsFolder() / "opinfo" : std::filesystem::path(request.recordings);
+    KERF_TRY(const auto proofs, checkShardingRules(folder, {.pattern = request.pattern, .samples = request.samples}));
+    if (proofs.empty())
+      return fail(ErrorCode::NotFound, "no recorded call of an op with a sharding rule is named like '{}'",
+                  request.pattern);
+    ShardingProofs answer;
+    for (const RuleProof& proof : proofs)
+      answer.ops.push_back(
+          {proof.op, proof.samples, proof.right, proof.wrong, proof.refused, proof.missing, proof.findings});
+    answer.time = std::chrono::steady_clock::now() - start;
+    return answer;
+  };
+  return inChild(body, patientLimits({}), job.stop, "proving sharding rules", ErrorCode::RuntimeFailed);
+}
+
+}  // namespace kerf::workbench
