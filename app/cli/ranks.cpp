@@ -20,8 +20,8 @@ void printGroups(const std::vector<RankGroupDoc>& groups) {
 void printRanks(const RanksDoc& doc) {
   fmt::print("{}: {} {}, {}\n", ranksName(doc.ranks), doc.timeline.size(),
              doc.timeline.size() == 1 ? "collective" : "collectives",
-             doc.graphs.empty() ? std::string("every graph the same") : counted(std::int64_t(doc.graphs.size()), "graph") +
-                                                                          " not the same on all ranks");
+             doc.graphs.empty() ? std::string("every graph the same")
+                                : counted(std::int64_t(doc.graphs.size()), "graph") + " not the same on all ranks");
   for (const auto& graph : doc.graphs) {
     if (graph.index < 0)
       fmt::print("{} {}: not on all ranks\n", graph.compileId, graph.stage);
@@ -59,11 +59,13 @@ Result<int> runRanksCommand(Context& context, const RanksRequest& request) {
 }  // namespace
 
 void addRanks(CommandLine& line) {
-  auto& command = line.add("ranks", "Compare the traces of several ranks: graphs, collectives, who waits for whom (exit 1 if they differ)",
-                           "  kerf ranks traces\n"
-                           "  kerf ranks traces --json");
+  auto& command = line.add(
+      "ranks", "Compare the traces of several ranks: graphs, collectives, who waits for whom (exit 1 if they differ)",
+      "  kerf ranks traces\n"
+      "  kerf ranks traces --json");
   auto request = std::make_shared<RanksRequest>();
-  command.add_option("FOLDER", request->path, "Folder with a TORCH_TRACE log of each rank (rank0.log, rank1.log.gz, …)")
+  command
+      .add_option("FOLDER", request->path, "Folder with a TORCH_TRACE log of each rank (rank0.log, rank1.log.gz, …)")
       ->required();
   line.onRun(command, [request](Context& context) { return runRanksCommand(context, *request); });
 }

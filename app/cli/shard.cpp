@@ -37,7 +37,8 @@ Result<std::vector<std::int64_t>> meshSizes(const std::string& text) {
 }
 
 void printMoves(const ShardedNodeDoc& node) {
-  for (const auto& moved : node.moved) fmt::print("  an operand goes from {} to {}: {:.1f} us\n", moved.from, moved.to, moved.cost);
+  for (const auto& moved : node.moved)
+    fmt::print("  an operand goes from {} to {}: {:.1f} us\n", moved.from, moved.to, moved.cost);
 }
 
 /// Where a node's placement comes from.
@@ -69,10 +70,12 @@ void printShard(const ShardedGraphDoc& doc) {
   fmt::print("{}", table.text());
   std::vector<std::string> collectives;
   for (const auto& row : doc.collectives) collectives.push_back(fmt::format("{} x{}", row.op, row.calls));
-  fmt::print("collectives of a rank: {}\n", collectives.empty() ? "none" : fmt::format("{}", fmt::join(collectives, ", ")));
+  fmt::print("collectives of a rank: {}\n",
+             collectives.empty() ? "none" : fmt::format("{}", fmt::join(collectives, ", ")));
   fmt::print("outputs: {}\n", fmt::join(doc.outputs, ", "));
   if (doc.isRun)
-    fmt::print("values: largest difference between {} simulated ranks and the whole graph {:.3g}\n", doc.ranks.size(), doc.difference);
+    fmt::print("values: largest difference between {} simulated ranks and the whole graph {:.3g}\n", doc.ranks.size(),
+               doc.difference);
   else
     fmt::print("not run: {}\n", doc.notRun);
 }
@@ -81,7 +84,8 @@ Result<void> writeGraphs(const ShardedGraphDoc& doc, const std::string& folder) 
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank)
-    KERF_CHECK(emit(doc.ranks[rank] + "\n", (std::filesystem::path(folder) / fmt::format("rank{}.txt", rank)).string()));
+    KERF_CHECK(
+        emit(doc.ranks[rank] + "\n", (std::filesystem::path(folder) / fmt::format("rank{}.txt", rank)).string()));
   return {};
 }
 
@@ -115,7 +119,8 @@ void addShard(CommandLine& line) {
       ->allow_extra_args(false);
   command.add_option("--why", options->why, "Where the placement of a node comes from")->type_name("NODE");
   command.add_flag("--gather", options->request.wholeOutputs, "Gather the results on every rank");
-  command.add_option("-o,--output", options->output, "Folder for the graph of each rank (rank0.txt, …)")->type_name("DIR");
+  command.add_option("-o,--output", options->output, "Folder for the graph of each rank (rank0.txt, …)")
+      ->type_name("DIR");
   line.onRun(command, [options](Context& context) { return runShard(context, *options); });
 }
 

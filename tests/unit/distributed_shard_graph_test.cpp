@@ -44,7 +44,8 @@ void expectSameValues(const ShardedGraph& graph, const DeviceMesh& mesh) {
 
 TEST(ShardGraph, SplitsALayerByColumnsThenRows) {
   const auto mesh = DeviceMesh::ofSizes({4});
-  const auto graph = shardGraph(layer(), *mesh, {{{"w1", {Placement::shard(1)}}, {"w2", {Placement::shard(0)}}}, false});
+  const auto graph =
+      shardGraph(layer(), *mesh, {{{"w1", {Placement::shard(1)}}, {"w2", {Placement::shard(0)}}}, false});
   ASSERT_TRUE(graph) << graph.error().text();
   ASSERT_EQ(graph->ranks.size(), 4U);
   EXPECT_EQ(graph->collectives, (std::map<std::string, int>{{"torch.ops._c10d_functional.all_reduce.default", 1}}));

@@ -135,35 +135,41 @@ struct Verdict {
 Verdict runCombination(const Sample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements) {
   std::vector<std::string> texts(std::size_t(mesh.ranks()));
   std::vector<int> issued(std::size_t(mesh.ranks()));
-  const auto results = runRanks(mesh.ranks(), [&](Communicator& link) -> Result<void> {
-    const RandomScope random;
-    MeshRank rank(mesh, link);
-    const DTensorOps ops(rank);
-    std::vector<Tensor> handles;
-    for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
-      KERF_TRY(Tensor part, sample.tensors[i].clone());
-      for (std::size_t d = 0; d < mesh.dims(); ++d) {
-        KERF_TRY(part, partOf(part, placements[i][d], mesh.size(d), rank.coordinate[d]));
-      }
-      handles.push_back(ops.fromLocal(part, metaTensor(sample.tensors[i].dtype(), sample.tensors[i].sizes()), placements[i]));
-    }
-    std::size_t at = 0;
-    ValueList args;
-    KeywordValues kwargs;
-    for (const Value& value : sample.args) args.push_back(replaced(value, handles, at));
-    for (const auto& [name, value] : sample.kwargs) kwargs.emplace_back(name, replaced(value, handles, at));
-    KERF_TRY(const Value result, ops.call(sample.op->id, args, kwargs));
-    for (const auto& [name, count] : rank.issued) issued[std::size_t(link.rank())] += count;
-    std::vector<Tensor> outputs;
-    collect(result, outputs);
-    for (std::size_t i = 0; i < std::min(outputs.size(), sample.plain.size()); ++i) {
-      if (!sample.plain[i].isTensor()) continue;
-      KERF_TRY(const Tensor whole, ops.specOf(outputs[i]) != nullptr ? ops.full(outputs[i]) : Result<Tensor>(outputs[i]));
-      if (std::string text = difference(whole, sample.plain[i].tensor()); !text.empty())
-        texts[std::size_t(link.rank())] = fmt::format("result {}: {}", i, text);
-    }
-    return {};
-  }, {.timeout = std::chrono::seconds(10)});
+  const auto results =
+      runRanks(mesh.ranks(),
+               [&](Communicator& link) -> Result<void> {
+                 const RandomScope random;
+                 MeshRank rank(mesh, link);
+                 const DTensorOps ops(rank);
+                 std::vector<Tensor> handles;
+                 for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
+                   KERF_TRY(Tensor part, sample.tensors[i].clone());
+                   for (std::size_t d = 0; d < mesh.dims(); ++d) {
+                     KERF_TRY(part, partOf(part, placements[i][d], mesh.size(d), rank.coordinate[d]));
+                   }
+                   handles.push_back(ops.fromLocal(
+                       part, metaTensor(sample.tensors[i].dtype(), sample.tensors[i].sizes()), placements[i]));
+                 }
+                 std::size_t at = 0;
+                 ValueList args;
+                 KeywordValues kwargs;
+                 for (const Value& value : sample.args) args.push_back(replaced(value, handles, at));
+                 for (const auto& [name, value] : sample.kwargs)
+                   kwargs.emplace_back(name, replaced(value, handles, at));
+                 KERF_TRY(const Value result, ops.call(sample.op->id, args, kwargs));
+                 for (const auto& [name, count] : rank.issued) issued[std::size_t(link.rank())] += count;
+                 std::vector<Tensor> outputs;
+                 collect(result, outputs);
+                 for (std::size_t i = 0; i < std::min(outputs.size(), sample.plain.size()); ++i) {
+                   if (!sample.plain[i].isTensor()) continue;
+                   KERF_TRY(const Tensor whole,
+                            ops.specOf(outputs[i]) != nullptr ? ops.full(outputs[i]) : Result<Tensor>(outputs[i]));
+                   if (std::string text = difference(whole, sample.plain[i].tensor()); !text.empty())
+                     texts[std::size_t(link.rank())] = fmt::format("result {}: {}", i, text);
+                 }
+                 return {};
+               },
+               {.timeout = std::chrono::seconds(10)});
   const Result<void> ran = firstCause(results);
   const bool isRefusal = !ran && ran.error().code == ErrorCode::UnsupportedOp;
   if (!ran) return {isRefusal ? Verdict::Kind::Refused : Verdict::Kind::Wrong, ran.error().text()};
@@ -182,7 +188,8 @@ bool fitsTogether(const std::vector<Tensor>& parts, const Tensor& whole) {
     bool fits = true;
     for (std::size_t i = 0; i < parts.size(); ++i)
       fits = fits && parts[i].dim() == whole.dim() &&
-             parts[i].size(d) == shardSize(Placement::shard(d), whole.size(d), std::int64_t(parts.size()), std::int64_t(i));
+             parts[i].size(d) ==
+                 shardSize(Placement::shard(d), whole.size(d), std::int64_t(parts.size()), std::int64_t(i));
     if (fits && is(callTensorOp("aten.cat.default"_op, {Value(std::move(items)), d}))) return true;
   }
   if (!isFloating(whole.dtype())) return false;
@@ -246,8 +253,9 @@ void prove(const Sample& sample, const DeviceMesh& mesh, const RuleCheckOptions&
     const auto note = [&](const char* what) {
       const auto at = verdict.kind == Verdict::Kind::Wrong ? proof.findings.begin() : proof.findings.end();
       if (proof.findings.size() < keptFindings || verdict.kind == Verdict::Kind::Wrong)
-        proof.findings.insert(at, fmt::format("{}: call {}, mesh {}, {}{}{}", what, sample.id, mesh.text(),
-                                             placementsOf(placements), verdict.text.empty() ? "" : ": ", verdict.text));
+        proof.findings.insert(
+            at, fmt::format("{}: call {}, mesh {}, {}{}{}", what, sample.id, mesh.text(), placementsOf(placements),
+                            verdict.text.empty() ? "" : ": ", verdict.text));
     };
     if (verdict.kind == Verdict::Kind::Wrong) {
       if (++proof.wrong <= int(keptFindings)) note("wrong");
@@ -256,10 +264,12 @@ void prove(const Sample& sample, const DeviceMesh& mesh, const RuleCheckOptions&
     } else {
       ++proof.right;
       const auto partials = std::ranges::count_if(placements, [](const Placements& own) { return own[0].isPartial(); });
-      const bool isLinear = partials <= 1 && std::ranges::none_of(placements, [](const Placements& own) {
-        return own[0].isPartialOf("max") || own[0].isPartialOf("min");  // extrema fit together by chance
-      });
-      if (verdict.communicates && isLinear && mesh.dims() == 1 && mesh.size(0) == 2 && needsNoCommunication(sample, placements, 2)) {
+      const bool isLinear =
+          partials <= 1 && std::ranges::none_of(placements, [](const Placements& own) {
+            return own[0].isPartialOf("max") || own[0].isPartialOf("min");  // extrema fit together by chance
+          });
+      if (verdict.communicates && isLinear && mesh.dims() == 1 && mesh.size(0) == 2 &&
+          needsNoCommunication(sample, placements, 2)) {
         ++proof.missing;
         note("missing");
       }
@@ -301,7 +311,8 @@ std::optional<Sample> sampleOf(const RecordedCall& call, const OpInfo& op) {
 Result<std::vector<RuleProof>> checkShardingRules(const std::filesystem::path& recordings,
                                                   const RuleCheckOptions& options) {
   KERF_TRY(const std::filesystem::path file, recordedCallsFile(recordings));
-  KERF_TRY(const SafetensorsFile tensors, readSafetensors(std::filesystem::path(file).replace_extension(".safetensors")));
+  KERF_TRY(const SafetensorsFile tensors,
+           readSafetensors(std::filesystem::path(file).replace_extension(".safetensors")));
   std::vector<DeviceMesh> meshes;
   for (const Sizes& sizes : {Sizes{2}, Sizes{4}, Sizes{2, 2}}) {
     KERF_TRY(DeviceMesh mesh, DeviceMesh::ofSizes(sizes));

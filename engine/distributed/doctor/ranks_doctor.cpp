@@ -64,7 +64,8 @@ std::string operandsOf(const Graph& graph, const Node& node) {
 
 /// A node as it can be compared: nodes by their place, sizes included.
 std::string nodeText(const Graph& graph, const Node& node, const std::map<std::uint32_t, int>& places) {
-  std::string text = fmt::format("{} {}(", opcodeName(node.op()), node.op() == Opcode::Placeholder ? "" : node.target());
+  std::string text =
+      fmt::format("{} {}(", opcodeName(node.op()), node.op() == Opcode::Placeholder ? "" : node.target());
   for (const Argument& argument : node.args()) {
     const auto* id = argument.as<NodeId>();
     text += id != nullptr ? fmt::format("#{}, ", places.at(id->index))
@@ -95,7 +96,8 @@ std::vector<RankGroup> grouped(const std::vector<std::pair<int, std::string>>& i
     else
       groups.push_back({{rank}, what});
   }
-  std::ranges::stable_sort(groups, [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
+  std::ranges::stable_sort(groups,
+                           [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
   return groups;
 }
 
@@ -224,13 +226,15 @@ Result<std::vector<Capture>> openLogs(const std::filesystem::path& path) {
 /// The number in "rank3.log.gz"; -1 without one.
 int rankOfFile(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  const std::size_t at = name.find_first_of("0123456789", name.find("rank") == std::string::npos ? 0 : name.find("rank"));
+  const std::size_t at =
+      name.find_first_of("0123456789", name.find("rank") == std::string::npos ? 0 : name.find("rank"));
   return at == std::string::npos ? -1 : std::atoi(name.c_str() + at);
 }
 
 Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures) {
   std::map<int, RankLog> logs;
-  for (Capture& capture : captures)
+  for (Capture& capture : captures) {
+    if (const int own = rankOfFile(capture.path); own >= 0) logs[own].rank = own;  // also where it compiled nothing
     for (CapturedGraph& graph : capture.graphs) {
       KERF_CHECK(graph.ensureLoaded());
       const int rank = graph.origin.rank >= 0 ? graph.origin.rank : rankOfFile(capture.path);
@@ -241,6 +245,7 @@ Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures) {
       log.graphs.emplace(key, &graph.module);
       log.order.push_back(std::move(key));
     }
+  }
   std::vector<RankLog> result;
   for (auto& [rank, log] : logs) {
     readSchedule(log);

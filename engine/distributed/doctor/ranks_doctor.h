@@ -26,7 +26,7 @@ struct DifferingGraph {
 
 /// One collective of the timeline.
 struct TimelineRow {
-  int number = 0;                 ///< sequence number within its compilation's order
+  int number = 0;  ///< sequence number within its compilation's order
   std::string compileId;
   std::vector<RankGroup> groups;  ///< one where all ranks issue the same; "nothing" where a schedule has ended
   bool differs() const { return groups.size() > 1; }
@@ -36,9 +36,9 @@ struct TimelineRow {
 struct Culprit {
   std::vector<int> ranks;  ///< those that do not do as most
   int number = 0;
-  std::string collective;          ///< what the others issue
-  std::string mismatch;            ///< "float32 [5, 4]" beside "float32 [6, 4]"; what is issued instead; or nothing
-  std::vector<int> waiting;        ///< ranks that wait for them
+  std::string collective;           ///< what the others issue
+  std::string mismatch;             ///< "float32 [5, 4]" beside "float32 [6, 4]"; what is issued instead; or nothing
+  std::vector<int> waiting;         ///< ranks that wait for them
   std::vector<RankGroup> lastDone;  ///< what each rank did before
 };
 

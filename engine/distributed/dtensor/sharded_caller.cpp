@@ -33,6 +33,13 @@ bool isElementwise(const OpInfo& op) {
   return has(op.traits, OpTrait::Pointwise) || (base != nullptr && has(base->traits, OpTrait::Pointwise));
 }
 
+/// Gradients of means divide by the number of elements, which a part has not.
+bool dividesByCount(const ShardingCall& call) {
+  const Value reduction = call.named("reduction");
+  const auto* kind = reduction.as<std::int64_t>();
+  return kind != nullptr && *kind == 1 && call.args.op->schema.name.ends_with("_backward");
+}
+
 void collectTensors(const Value& value, std::vector<Tensor>& out) {
   if (value.isTensor()) out.push_back(value.tensor());
   if (value.isList())
@@ -76,11 +83,36 @@ Result<Value> ShardedCaller::call(const OpTarget& target, const ValueList& args,
 
 Result<Value> ShardedCaller::callRowOf(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
   const bool isReshape = op.id == "aten.reshape.default"_op;
+  if (const auto squeezed = squeezedByWhole(op, args)) {
+    if (squeezed->empty()) return dispatch(*findOp("aten.alias.default"_op), {args[0]}, {});
+    return dispatch(*findOp("aten.squeeze.dims"_op), {args[0], intList(*squeezed)}, {});
+  }
   const Composite form = implicitForm(op.id);
   if (!isReshape && form == nullptr && !isBrokenDown(op)) return dispatch(op, args, kwargs);
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   if (isReshape) return reshape(bound);
   return form != nullptr ? form(bound, OpRunner(*this)) : op.composite(bound, OpRunner(*this));
+}
+
+/// The dimensions that squeeze takes from the whole tensor: a part may have size 1 where the whole has not. None for
+/// other ops.
+std::optional<Sizes> ShardedCaller::squeezedByWhole(const OpInfo& op, const ValueList& args) const {
+  const bool isAll = op.id == "aten.squeeze.default"_op;
+  if (!isAll && op.id != "aten.squeeze.dim"_op && op.id != "aten.squeeze.dims"_op) return std::nullopt;
+  if (args.empty() || !args[0].isTensor() || specOf(args[0].tensor()) == nullptr) return std::nullopt;
+  const Tensor& whole = args[0].tensor();
+  Sizes asked;
+  for (std::int64_t d = 0; isAll && d < whole.dim(); ++d) asked.push_back(d);
+  if (args.size() > 1 && args[1].as<std::int64_t>()) asked.push_back(*args[1].as<std::int64_t>());
+  if (args.size() > 1 && args[1].isList())
+    for (const Value& item : args[1].list())
+      if (const auto* dim = item.as<std::int64_t>()) asked.push_back(*dim);
+  Sizes dims;
+  for (const std::int64_t dim : asked) {
+    const std::int64_t d = dim < 0 ? dim + whole.dim() : dim;
+    if (d >= 0 && d < whole.dim() && whole.size(d) == 1) dims.push_back(d);
+  }
+  return dims;
 }
 
 /// A view where strides allow it, else a copy.
@@ -121,6 +153,7 @@ Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArgumen
 Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
   const OpInfo& op = *call.args.op;
   if (const ShardingFunction rule = findShardingRule(op.id)) return rule(call);
+  if (dividesByCount(call)) return replicatedStrategies(call);
   if (isElementwise(op)) return pointwiseStrategies(call);
   const std::vector<OneDim> choices = decomposedChoices(call, m_depth);
   if (!choices.empty()) return expandToMesh(call, choices, choices[0].size() - call.operands.size());

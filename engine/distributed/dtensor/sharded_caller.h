@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -58,6 +59,7 @@ class ShardedCaller : public OpCaller {
   Result<Value> callRowOf(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> reshape(const BoundArguments& bound) const;
+  std::optional<Sizes> squeezedByWhole(const OpInfo& op, const ValueList& args) const;
   Result<Strategies> strategiesOf(const ShardingCall& call) const;
   Result<std::vector<ShardedOperand>> operandsOf(const BoundArguments& bound, std::vector<Tensor>& tensors) const;
 

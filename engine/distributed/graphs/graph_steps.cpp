@@ -34,8 +34,8 @@ Result<Tensor> GraphSteps::padded(const Tensor& tensor, std::int64_t dim, std::i
 /// Parts that lie behind each other along `from` laid behind each other along `to`.
 Result<Tensor> GraphSteps::moved(const Tensor& tensor, std::int64_t from, std::int64_t to, std::int64_t parts) const {
   if (from == to) return tensor;
-  KERF_TRY(const Value pieces,
-           m_tracer.call("aten.split.Tensor"_op, {tensor, std::max<std::int64_t>(1, tensor.size(from) / parts), from}, {}));
+  KERF_TRY(const Value pieces, m_tracer.call("aten.split.Tensor"_op,
+                                             {tensor, std::max<std::int64_t>(1, tensor.size(from) / parts), from}, {}));
   return call("aten.cat.default"_op, {pieces, to});
 }
 
@@ -53,7 +53,8 @@ Result<Tensor> GraphSteps::gather(const Tensor& local, const RedistributeStep& s
 Result<Tensor> GraphSteps::part(const Tensor& whole, const RedistributeStep& step) const {
   if (step.to.kind == Placement::Kind::StridedShard)
     return fail(ErrorCode::UnsupportedOp, "graphs with {} are not written", step.to.text());
-  const std::int64_t parts = m_mesh.size(step.meshDim), size = whole.size(step.to.dim), each = (size + parts - 1) / parts;
+  const std::int64_t parts = m_mesh.size(step.meshDim), size = whole.size(step.to.dim),
+                     each = (size + parts - 1) / parts;
   const std::int64_t start = std::min(size, each * m_coordinate[step.meshDim]);
   return slice(whole, step.to.dim, start, std::min(size, start + each));
 }

@@ -83,7 +83,8 @@ class GraphSharder : public ShardedCaller {
 /// Notes which node is sharded, and makes its constants whole tensors of every rank.
 class NodeSharder : public Interpreter {
  public:
-  NodeSharder(const GraphModule& module, const GraphSharder& sharder) : Interpreter(module, sharder), m_sharder(sharder) {}
+  NodeSharder(const GraphModule& module, const GraphSharder& sharder)
+      : Interpreter(module, sharder), m_sharder(sharder) {}
 
  protected:
   Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
@@ -120,8 +121,8 @@ Result<Placements> placementsOf(const Node& node, const Value& value, const Devi
   if (found == options.inputs.end()) return Placements(mesh.dims());
   if (!value.isTensor()) return fail(ErrorCode::BadUsage, "input '{}' is no tensor", node.name());
   if (found->second.size() != mesh.dims())
-    return fail(ErrorCode::BadUsage, "input '{}' needs {} placements, one for each dimension of the mesh {}", node.name(),
-                mesh.dims(), mesh.text());
+    return fail(ErrorCode::BadUsage, "input '{}' needs {} placements, one for each dimension of the mesh {}",
+                node.name(), mesh.dims(), mesh.text());
   return normalized(found->second, value.tensor().dim());
 }
 
@@ -138,8 +139,8 @@ Result<Value> addInput(const Node& node, const Placements& placements, GraphShar
   const Tensor& tensor = whole.tensor();
   const Sizes sizes = localSizes({placements, tensor.sizes(), tensor.dtype()}, mesh, coordinate);
   const bool isWhole = sizes == tensor.sizes();
-  const Tensor part = isWhole ? metaTensor(tensor.dtype(), tensor.sizes(), tensor.strides())
-                              : metaTensor(tensor.dtype(), sizes);
+  const Tensor part =
+      isWhole ? metaTensor(tensor.dtype(), tensor.sizes(), tensor.strides()) : metaTensor(tensor.dtype(), sizes);
   KERF_TRY(const Value local, sharder.tracer().placeholder(node.name(), part));
   sharder.nodes().push_back({node.name(), "placeholder", {}, {}, placementsText(placements), 0});
   return Value(sharder.own(local.tensor(), tensor, placements));

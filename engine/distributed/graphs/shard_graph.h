@@ -22,7 +22,7 @@ struct ShardedNode {
   std::string name, target;
   std::vector<std::string> calls;  ///< overloads that it was broken down to
   std::vector<MovedOperand> moved;
-  std::string placements;          ///< of its (first) result
+  std::string placements;  ///< of its (first) result
   double cost = 0;
 };
 

@@ -78,7 +78,8 @@ class MpiCommunicator : public Communicator {
     std::vector<MPI_Request> sends;
     for (const int other : group.ranks) {
       if (other == m_rank) continue;
-      MPI_Isend(message.data(), int(message.size()), MPI_CHAR, other, tagOf(number), MPI_COMM_WORLD, &sends.emplace_back());
+      MPI_Isend(message.data(), int(message.size()), MPI_CHAR, other, tagOf(number), MPI_COMM_WORLD,
+                &sends.emplace_back());
     }
     std::vector<Tensor> result;
     for (const int other : group.ranks) {
@@ -90,8 +91,8 @@ class MpiCommunicator : public Communicator {
       KERF_TRY(const std::vector<char> bytes, await(other, tagOf(number), what));
       KERF_TRY(Unpacked theirs, unpacked(bytes));
       if (theirs.text != call.text())
-        return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}", number,
-                    group.name, m_rank, call.text(), other, theirs.text);
+        return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}",
+                    number, group.name, m_rank, call.text(), other, theirs.text);
       result.push_back(std::move(theirs.tensor));
     }
     MPI_Waitall(int(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
@@ -109,7 +110,8 @@ class MpiCommunicator : public Communicator {
   }
 
   Result<Tensor> receive(const Group& group, int from, int tag) override {
-    if (from < 0 || from >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, from);
+    if (from < 0 || from >= group.size())
+      return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, from);
     const int source = group.ranks[std::size_t(from)];
     KERF_TRY(const std::vector<char> bytes,
              await(source, messageTag(tag), fmt::format("recv from rank {} (tag {})", source, tag)));

@@ -101,8 +101,8 @@ Result<Value> savedValue(const std::string& id, const Json& json, const SavedTen
 
 struct GraphRun {
   std::string id, where;
-  std::vector<Json> nodes;             ///< by rank
-  std::vector<Json> runs;              ///< by rank: inputs and outputs
+  std::vector<Json> nodes;  ///< by rank
+  std::vector<Json> runs;   ///< by rank: inputs and outputs
   std::vector<std::vector<Group>> groups;
 };
 
@@ -121,9 +121,11 @@ Result<void> runRank(const GraphRun& run, Communicator& link, const SavedTensors
   return {};
 }
 
-std::string outputsDifference(const GraphRun& run, std::size_t rank, const ValueList& own, const SavedTensors& tensors) {
+std::string outputsDifference(const GraphRun& run, std::size_t rank, const ValueList& own,
+                              const SavedTensors& tensors) {
   const Json& asked = run.runs[rank]["outputs"];
-  if (own.size() != asked.size()) return fmt::format("rank {}: {} results instead of {}", rank, own.size(), asked.size());
+  if (own.size() != asked.size())
+    return fmt::format("rank {}: {} results instead of {}", rank, own.size(), asked.size());
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (asked[i].is_null()) continue;
     const auto expected = savedValue(run.id, asked[i], tensors);
@@ -171,8 +173,11 @@ Result<void> checkGraphCase(const Json& line, const SavedTensors& tensors, Ranks
   for (const Json& first : ranks[0]["graphs"]) {
     const std::size_t runs = first.value("runs", Json::array()).size();
     for (std::size_t k = 0; k < runs; ++k) {
-      GraphRun run{line["id"].get<std::string>(), fmt::format("{} {}, run {}", first["kind"].get<std::string>(),
-                                                              first["index"].get<int>(), k), {}, {}, {}};
+      GraphRun run{line["id"].get<std::string>(),
+                   fmt::format("{} {}, run {}", first["kind"].get<std::string>(), first["index"].get<int>(), k),
+                   {},
+                   {},
+                   {}};
       for (const Json& rank : ranks) {
         const Json* own = findGraph(rank, first);
         if (own == nullptr || k >= (*own)["runs"].size()) break;
@@ -180,7 +185,8 @@ Result<void> checkGraphCase(const Json& line, const SavedTensors& tensors, Ranks
         run.runs.push_back((*own)["runs"][k]);
         run.groups.push_back(groupsOf(rank));
       }
-      if (run.nodes.size() == ranks.size() && !run.runs[0].value("outputs", Json()).is_null()) checkRun(run, tensors, report);
+      if (run.nodes.size() == ranks.size() && !run.runs[0].value("outputs", Json()).is_null())
+        checkRun(run, tensors, report);
     }
   }
   return {};
