@@ -176,6 +176,7 @@ struct Prefix {
   std::string_view aten;
 };
 constexpr Prefix atenPrefixes[] = {
+    {"torch._C._VariableFunctions.", ""},
     {"torch.nn.functional.", ""},
     {"torch._C._nn.", ""},
     {"torch.linalg.", "linalg_"},
@@ -199,6 +200,13 @@ CallableForms formsOfName(const std::string& name) {
   if (!callable.atenName.empty() && callable.atenName.find('.') == std::string::npos)
     callable.forms = formsOfOverloads(callable.atenName, callable.isMethod);
   return callable;
+}
+
+/// torch.stft is a function in Python around torch._C._VariableFunctions.stft, which takes other arguments.
+bool isBelowPython(std::string_view target, const std::string& name) {
+  if (!target.starts_with("torch._C._VariableFunctions.")) return false;
+  const auto line = lines().find(name);
+  return line != lines().end() && line->second.substr(name.size()).starts_with(" = ");
 }
 
 CallableForms makeForms(const std::string& name) {
@@ -242,6 +250,7 @@ const CallableForms* findCallForms(std::string_view target) {
   static std::mutex mutex;
   static std::unordered_map<std::string, std::unique_ptr<const CallableForms>> known;
   std::string name = callableName(target);
+  if (isBelowPython(target, name)) name = target;
   const std::lock_guard lock(mutex);
   auto found = known.find(name);
   if (found == known.end()) found = known.emplace(name, std::make_unique<const CallableForms>(makeForms(name))).first;
