@@ -142,14 +142,26 @@ Ref OutputGraph::derive(const RecordedCall& call, const std::string& name) {
   return wrap(*result, call.node, name);
 }
 
+/// A call that raises is no node: the program may catch what it raised.
+Ref OutputGraph::deriveLast(const std::string& name) {
+  const RecordedCall call = m_calls.back();
+  try {
+    return derive(call, name);
+  } catch (const PythonRaised&) {
+    static_cast<void>(m_graph.eraseNode(call.node));
+    std::erase_if(m_calls, [&](const RecordedCall& made) { return made.node == call.node; });
+    throw;
+  }
+}
+
 Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
   record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
-  return derive(RecordedCall(m_calls.back()), target);
+  return deriveLast(target);
 }
 
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
   record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
-  return derive(RecordedCall(m_calls.back()), "method." + method);
+  return deriveLast("method." + method);
 }
 
 /// _set_grad_enabled(False) and (True) right behind each other say nothing.

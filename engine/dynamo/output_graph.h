@@ -56,6 +56,7 @@ class OutputGraph {
   ArgumentList argumentsOf(PyObject* tuple);
   KeywordArguments keywordsOf(PyObject* dict);
   Ref derive(const RecordedCall& call, const std::string& name);
+  Ref deriveLast(const std::string& name);
   void dropGradModePairs();
   void dropUnusedItems();
   Ref wrap(const Value& value, NodeId node, const std::string& name);

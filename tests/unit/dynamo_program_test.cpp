@@ -62,5 +62,20 @@ TEST(DynamoProgram, ReplaysChangesOfLists) {
             "L_x_ operator.add operator.mul output\n");
 }
 
+TEST(DynamoProgram, CatchesWhatAnOpRaises) {
+  EXPECT_EQ(
+      compiled("def f(x):\n    try:\n        return x.reshape(7)\n    except RuntimeError:\n        return x * 2\n",
+               "torch.ones(3)"),
+      "L_x_ operator.mul output\n");
+}
+
+TEST(DynamoProgram, GoesOnAfterABreakWithClosuresAndCells) {
+  EXPECT_EQ(compiled("def f(x):\n    n = [0]\n    def inc():\n        n[0] += 1\n        return n[0]\n    a = inc()\n"
+                     "    print(a)\n    return x + inc() * 10 + n[0]\n",
+                     "torch.ones(2)"),
+            "1\n1\n1\n1\nL_x_ operator.add operator.add output\n"
+            "break Failed to trace builtin operator ['program.py:8 in f']\n");
+}
+
 }  // namespace
 }  // namespace kerf
