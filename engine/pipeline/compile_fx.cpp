@@ -124,8 +124,20 @@ class Compilation {
   std::vector<PassRecord> m_records;
 };
 
-Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileOptions& options, std::stop_token stop) {
+/// The one check of all calls before code is made, whatever the backend: by the shape rules, from the inputs on. What
+/// a graph says of its own results may be wrong, and code that trusted it would reach outside of its buffers. Graphs
+/// with symbols are checked where their sizes are known, or become guards.
+Result<GraphModule> checkedCalls(const GraphModule& module) {
+  if (InputSymbols(module).any()) return module;
+  GraphModule shaped = module;
+  const auto done = propagateShapes(shaped);
+  if (!done && done.error().code != ErrorCode::UnsupportedOp) return fail(done.error());
+  return done ? std::move(shaped) : module;
+}
+
+Result<CompiledVariant> compileVariant(const GraphModule& given, const CompileOptions& options, std::stop_token stop) {
   KERF_CHECK(findBackend(options.backend));
+  KERF_TRY(const GraphModule module, checkedCalls(given));
   KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
   passes = withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults);
   std::ranges::copy(brokenParts(options), std::back_inserter(passes));

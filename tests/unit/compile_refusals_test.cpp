@@ -125,5 +125,37 @@ TEST(Refusals, ParametersAndMasks) {
   expectRefused("b = torch.ops.aten.gt.Scalar(x, 0)\n    out = torch.ops.aten.sub.Tensor(b, b)", "two bool tensors");
 }
 
+TEST(Refusals, WhatPyTorchRefusesBesideSizes) {
+  expectRefused("out = torch.ops.aten.full.default([2], 300, dtype = torch.uint8)", "which torch.uint8 cannot hold");
+  expectRefused("out = torch.ops.aten.roll.default(x, [1], [7])", "dimension out of range");
+  expectRefused("out = torch.ops.aten.roll.default(x, [1, 2], [0])", "2 shifts for 1 dims");
+  expectRefused("out = torch.ops.aten.div.Tensor_mode(x, x, rounding_mode = 'up')", "must be None, 'trunc' or 'floor'");
+  expectRefused("out = torch.ops.aten.hardtanh_backward.default(i, i, -1, 1)", "not implemented for torch.int64");
+  expectRefused("out = torch.ops.aten.index_put.default(x, [n], i)", "must have one dtype");
+  expectRefused("out = torch.ops.aten.gather.default(x, 0, x)", "'index' must be int64 or int32");
+  expectRefused("out = torch.ops.aten.scatter.value_reduce(x, 0, i, 1.0, reduce = 'amax')", "'add' or 'multiply'");
+  expectRefused("s = torch.ops.aten.full.default([1], 0.0)\n    out = torch.ops.aten.diagonal_scatter.default(x, s)",
+                "does not fit the slice [3]");
+  expectRefused("y = torch.ops.aten.expand.default(w, [4, 3])\n    out = torch.ops.aten.add_.Tensor(y, 1)",
+                "several of its elements share memory");
+  expectRefused("q = torch.ops.aten.full.default([], 1.5)\n    out = torch.ops.aten.quantile.default(x, q)",
+                "q values must be in the range [0, 1]");
+}
+
+/// A graph's text may say anything of its results.
+TEST(Refusals, AnnotationsAreNotTrusted) {
+  const auto module = parseReadable(R"(def forward(self, x: "f32[3, 4]", i: "i64[2, 9]"):
+    out: "f32[2, 9]" = torch.ops.aten.gather.default(x, 1, i)
+    far: "f32[64, 64]" = torch.ops.aten.mul.Tensor(x, 2)
+    return (out, far)
+)");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto graph = compileFx(*module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const auto result = (*graph)->run({counted({3, 4}), integers({2, 9})});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->list()[1].tensor().sizes(), (Sizes{3, 4}));
+}
+
 }  // namespace
 }  // namespace kerf

@@ -272,6 +272,7 @@ Result<std::unique_ptr<KernelModule>> lowerFixed(const GraphModule& module, cons
   KERF_TRY(const SymbolBindings values, symbols.bind(symbols.example()));
   KERF_TRY(GraphModule fixed, withoutSymbols(module));
   KERF_TRY(fixed, withNumbers(fixed, values));
+  KERF_CHECK(propagateShapes(fixed));  // what the calls are refused for at these sizes
   KERF_TRY(auto lowered, lowerModule(std::make_shared<const GraphModule>(std::move(fixed)), nullptr, options, makeCode,
                                      std::move(clock)));
   lowered->setFixedSizes({symbols, values}, reason);

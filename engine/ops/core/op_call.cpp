@@ -2,6 +2,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/operand_checks.h"
 #include "engine/ops/core/result_device.h"
 #include "engine/symbolic/shape_env.h"
 
@@ -153,6 +154,7 @@ Value onDevice(const Value& value, const Device& device) {
 /// The door between symbolic code, which throws, and everything else.
 Result<Value> guardedRule(ShapeRule rule, const BoundArguments& args) {
   try {
+    KERF_CHECK(checkOperands(args));
     return rule(args);
   } catch (SymbolicFailure& failure) {
     return fail(std::move(failure.error.while_("deriving the shape of " + args.opName())));

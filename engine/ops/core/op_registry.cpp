@@ -11,6 +11,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/operand_checks.h"
 #include "engine/ops/core/result_device.h"
 
 namespace kerf::inline ops {
@@ -145,9 +146,18 @@ class ReferenceOps : public OpCaller {
     if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target.text);
     if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
+    KERF_CHECK(checkOperands(bound));
     const OpRow* complex = complexRow(bound);
-    KERF_TRY(Value result, complex ? complex->kernel(bound) : op->kernel(bound));
-    return onResultDevice(bound, std::move(result));
+    auto result = complex ? complex->kernel(bound) : op->kernel(bound);
+    if (!result) return refusal(bound, std::move(result).error());
+    return onResultDevice(bound, *std::move(result));
+  }
+  /// Where the shape rule refuses the call as well, its words: they are what code for it is refused with.
+  static std::unexpected<Error> refusal(const BoundArguments& bound, Error error) {
+    if (error.code != ErrorCode::ShapeMismatch && error.code != ErrorCode::TooLarge) return fail(std::move(error));
+    if (auto shape = runShapeRule(bound); !shape && shape.error().code == ErrorCode::ShapeMismatch)
+      return fail(std::move(shape).error());
+    return fail(std::move(error));
   }
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override {

@@ -76,7 +76,9 @@ bool spreadsTo(const SymSizes& given, const SymSizes& sizes) {
 /// scatterShape(), of a src that fits the part of that size.
 Result<Value> fittingShape(const BoundArguments& args, const SymSizes& part) {
   const SymSizes& given = args.tensor(1).symSizes();
-  if (!spreadsTo(given, part))
+  const std::string& name = args.op->schema.name;
+  const bool isWhole = name == "aten::diagonal_scatter" || name == "aten::as_strided_scatter";  // no broadcasting
+  if (!spreadsTo(given, part) || (isWhole && given.size() != part.size()) || (isWhole && !checkEqual(given, part)))
     return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(given, ", "),
                     fmt::join(part, ", "));
   return scatterShape(args);

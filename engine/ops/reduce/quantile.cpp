@@ -86,13 +86,19 @@ Result<void> checkFraction(const BoundArguments& args, double q) {
   return mismatch(args, "q values must be in the range [0, 1], got {}", q);
 }
 
-Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
+Result<void> checkFractions(const BoundArguments& args, const OpRunner& run, const Tensor& q) {
   if (guardOrFalse(args.tensor(0).symNumel() == 0)) return mismatch(args, "input tensor must be non-empty");
   if (args.tensor(0).dtype() != DType::Float32 && args.tensor(0).dtype() != DType::Float64)
     return mismatch(args, "input tensor must be either float or double dtype");
   if (q.dim() > 1 || q.dtype() != args.tensor(0).dtype())
     return mismatch(args, "q must be a scalar or 1D tensor of the input's dtype");
-  for (std::int64_t i = 0; q.defined() && i < q.numel(); ++i) KERF_CHECK(checkFraction(args, q.itemAsDouble(i)));
+  if (!args.values[1].isTensor()) return {};
+  // A tensor's values are known when the graph runs: the program asks then, compiled or not.
+  KERF_TRY(const Tensor low, run("aten.ge.Scalar"_op, {q, std::int64_t{0}}));
+  KERF_TRY(const Tensor high, run("aten.le.Scalar"_op, {q, std::int64_t{1}}));
+  KERF_TRY(const Tensor both, run("aten.logical_and.default"_op, {low, high}));
+  KERF_TRY(const Tensor all, run("aten.all.default"_op, {both}));
+  KERF_CHECK(run.value("aten._assert_async.msg"_op, {all, std::string("q values must be in the range [0, 1]")}));
   return {};
 }
 
@@ -104,7 +110,7 @@ Result<Value> quantile(const BoundArguments& args, const OpRunner& run) {
     KERF_CHECK(checkFraction(args, args.number(1)));  // a trace has no values to ask later
     KERF_TRY(q, run("aten.full.default"_op, {intList({}), args.number(1)}, {{"dtype", args.tensor(0).dtype()}}));
   }
-  KERF_CHECK(checkFractions(args, q.tensor()));
+  KERF_CHECK(checkFractions(args, run, q.tensor()));
   KERF_TRY(const Tensor sorted, sortedLines(args, run));
   KERF_TRY(const Tensor ranks, ranksOf(run, sorted, q.tensor(), ignoreNan));
   KERF_TRY(Tensor values, interpolated(args, run, sorted, ranks));
