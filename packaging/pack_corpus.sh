@@ -5,7 +5,7 @@
 # test each, which says so when it skips.
 set -euo pipefail
 
-readonly folders=(anchors capture dtensor golden opinfo same traces variety)
+readonly folders=(anchors capture corners dtensor golden opinfo refusals same traces variety)
 readonly left_out=(
   golden/timm_test_efficientnet/train_forward_io.safetensors
   golden/timm_test_efficientnet/train_ref.safetensors

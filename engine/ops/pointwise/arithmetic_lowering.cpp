@@ -74,13 +74,16 @@ int clamp(Call c) {
 }
 int where(Call c) { return c.b.select(c.x(0), c.x(1), c.x(2)); }
 int fma(Call c) { return c.b.fma(c.x(0), c.x(1), c.x(2)); }
-int addcmul(Call c) { return c.b.binary(Add, c.x(0), c.b.binary(Mul, c.b.binary(Mul, c.x(3), c.x(1)), c.x(2))); }
+/// Rounds once, as eager's kernels do, whose product and sum the compiler fuses.
+int multiplyAdd(Call c, int a, int b, int sum) {
+  return isFloating(c.compute) ? c.b.fma(a, b, sum) : c.b.binary(Add, sum, c.b.binary(Mul, a, b));
+}
+int addcmul(Call c) { return multiplyAdd(c, c.b.binary(Mul, c.x(3), c.x(1)), c.x(2), c.x(0)); }
 int addcdiv(Call c) { return c.b.binary(Add, c.x(0), c.b.binary(Div, c.b.binary(Mul, c.x(3), c.x(1)), c.x(2))); }
 int lerp(Call c) {
   const int difference = c.b.binary(Sub, c.x(1), c.x(0));
-  const int low = c.b.binary(Add, c.x(0), c.b.binary(Mul, c.x(2), difference));
-  const int rest = c.b.binary(Sub, c.number(1), c.x(2));
-  const int high = c.b.binary(Sub, c.x(1), c.b.binary(Mul, difference, rest));
+  const int low = multiplyAdd(c, c.x(2), difference, c.x(0));
+  const int high = multiplyAdd(c, c.b.binary(Sub, c.x(2), c.number(1)), difference, c.x(1));
   return c.b.select(c.b.binary(Lt, c.b.unary(Abs, c.x(2)), c.number(0.5)), low, high);
 }
 int maskedFill(Call c) { return c.b.select(c.x(1), c.x(2), c.x(0)); }

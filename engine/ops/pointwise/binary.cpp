@@ -50,7 +50,21 @@ KERF_ELEMENT2(BitXor, x ^ y);
 KERF_ELEMENT2(ShiftLeft, y < 0 || y > 63 ? 0 : T(std::uint64_t(x) << y));
 KERF_ELEMENT2(ShiftRight, x >> (y < 0 || y > 63 ? 63 : y));
 KERF_ELEMENT2(ShiftRightUnsigned, y > 63 ? 0 : x >> y);
-KERF_ELEMENT2(Gcd, std::gcd(x, y));
+/// Euclid's steps as C takes them: the least integer has no magnitude and stays negative.
+template <class T>
+T greatestDivisor(T a, T b) {
+  if constexpr (std::is_signed_v<T>) {
+    a = a < 0 ? T(std::make_unsigned_t<T>(0) - std::make_unsigned_t<T>(a)) : a;
+    b = b < 0 ? T(std::make_unsigned_t<T>(0) - std::make_unsigned_t<T>(b)) : b;
+  }
+  while (a != 0) {
+    const T last = a;
+    a = a == T(-1) ? T(0) : T(b % a);
+    b = last;
+  }
+  return b;
+}
+KERF_ELEMENT2(Gcd, greatestDivisor(x, y));
 KERF_ELEMENT2(Lcm, x == 0 || y == 0 ? 0 : std::abs(mul(x / std::gcd(x, y), y)));
 KERF_ELEMENT2(Heaviside, x == 0 ? y : T(x > 0));
 KERF_ELEMENT2(Xlogy, std::isnan(y) ? y : x == 0 ? T(0) : x * std::log(y));
@@ -58,7 +72,7 @@ KERF_ELEMENT2(Xlog1py, std::isnan(y) ? y : x == 0 ? T(0) : x * std::log1p(y));
 KERF_ELEMENT2(Ldexp, x* std::exp2(y));
 KERF_ELEMENT2(IncompleteGamma, special::gammaP(double(x), double(y)));
 KERF_ELEMENT2(IncompleteGammaC, special::gammaQ(double(x), double(y)));
-KERF_ELEMENT2(Zeta, special::zeta(double(x), double(y)));
+KERF_ELEMENT2(Zeta, special::zeta(x, y));
 
 template <class T>
 T logAddExp(T x, T y, bool binary) {

@@ -62,7 +62,9 @@ void remainderChunk(const void* const* in, void* out, std::int64_t count) {
   const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
   const std::int64_t vectors = count - count % 32;
   for (std::int64_t i = 0; i < count; ++i) {
-    const bool overflows = i < vectors && std::isfinite(x[i]) && y[i] != 0 && std::isinf(x[i] * (1 / std::abs(y[i])));
+    const float scale = std::abs(y[i]) < std::numeric_limits<float>::min() ? 0x1p25f : 1.0f;  // of tiny divisors
+    const bool overflows =
+        i < vectors && std::isfinite(x[i]) && y[i] != 0 && std::isinf(x[i] * scale * (1 / (std::abs(y[i]) * scale)));
     static_cast<float*>(out)[i] = overflows ? std::numeric_limits<float>::quiet_NaN() : F::apply(x[i], y[i]);
   }
 }

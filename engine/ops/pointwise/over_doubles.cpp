@@ -53,9 +53,7 @@ Result<Value> logitBackwardKernel(const BoundArguments& args) {
   const double low = eps.value_or(0);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool inside = x[i] >= low && x[i] <= 1 - low;
-    grad[i] = inside ? (x[i] == 0 || x[i] == 1 ? grad[i] * std::numeric_limits<double>::infinity()
-                                               : grad[i] / (x[i] * (1 - x[i])))
-                     : (eps ? 0 : std::numeric_limits<double>::quiet_NaN());
+    grad[i] = inside ? grad[i] / (x[i] * (1 - x[i])) : (eps ? 0 : std::numeric_limits<double>::quiet_NaN());
   }
   KERF_CHECK(writeValues(grad, out));
   return Value(std::move(out));
@@ -118,8 +116,10 @@ Result<Value> roundDecimalsKernel(const BoundArguments& args) {
   const auto decimals = std::clamp<std::int64_t>(args.integer(1), -400, 400);  // beyond, powers of ten are infinite
   const double scale = std::pow(10.0, double(std::abs(decimals)));
   if (isIntegral(args.tensor(0).dtype())) return mapElements(args, args.tensor(0), [](double x) { return x; });
+  const bool single = args.tensor(0).dtype() != DType::Float64;  // whose products overflow sooner
+  const auto r = [single](double x) { return single ? double(float(x)) : x; };
   return mapElements(args, args.tensor(0), [=](double x) {
-    return decimals < 0 ? std::nearbyint(x / scale) * scale : std::nearbyint(x * scale) / scale;
+    return decimals < 0 ? r(std::nearbyint(r(x / r(scale))) * r(scale)) : r(std::nearbyint(r(x * r(scale))) / r(scale));
   });
 }
 

@@ -112,6 +112,7 @@ double zeta(double x, double q) {
     if (q == std::floor(q)) return infinity;
     if (x != std::floor(x)) return notANumber;
   }
+  if (q == infinity) return notANumber;  // as Cephes' series ends, 0 times infinity
   // Euler-Maclaurin: a few terms, the integral, and Bernoulli corrections.
   double sum = 0;
   int taken = 0;
@@ -137,6 +138,7 @@ double zeta(double x, double q) {
 
 double polygamma(int n, double x) {
   if (n == 0) return digamma(x);
+  if (n == 1 && std::isinf(x)) return x > 0 ? 0 : notANumber;
   const double sign = n % 2 == 0 ? -1 : 1;
   return sign * std::tgamma(n + 1.0) * zeta(n + 1.0, x);
 }
@@ -183,7 +185,7 @@ float zetaSingle(float x, float q) {
     a += 1;
     b = std::pow(a, -x);
     sum += b;
-    if ((-epsilon * sum < b && b < epsilon * sum) || (sum == 0 && b == 0) || i > 100000) return sum;
+    if ((-epsilon * sum < b && b < epsilon * sum) || i > 100000) return sum;
   }
   sum += b * a / (x - 1);
   sum -= 0.5f * b;
@@ -203,6 +205,8 @@ float zetaSingle(float x, float q) {
 }
 
 }  // namespace
+
+float zeta(float x, float q) { return zetaSingle(x, q); }
 
 double polygammaSingle(int n, double x) {
   const auto single = float(x);
@@ -256,24 +260,38 @@ double besselI1(double x) { return bessel(1, x); }
 double besselI1e(double x) { return scaledBessel(1, x); }
 
 double gammaP(double a, double x) {
-  if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return notANumber;
+  if (a < 0 || x < 0) return notANumber;
   if (a == 0) return x > 0 ? 1 : notANumber;
-  if (x == 0) return 0;
+  if (x == 0) return 0;  // whatever the other is, NaN too
   if (std::isinf(a)) return std::isinf(x) ? notANumber : 0;
   if (std::isinf(x)) return 1;
+  if (std::isnan(a) || std::isnan(x)) return notANumber;
   return x < a + 1 ? gammaSeries(a, x) : 1 - gammaFraction(a, x);
 }
 
 double gammaQ(double a, double x) {
-  if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return notANumber;
+  if (a < 0 || x < 0) return notANumber;
   if (a == 0) return x > 0 ? 0 : notANumber;
-  if (x == 0) return 1;
+  if (x == 0) return 1;  // whatever the other is, NaN too
   if (std::isinf(a)) return std::isinf(x) ? notANumber : 1;
   if (std::isinf(x)) return 0;
+  if (std::isnan(a) || std::isnan(x)) return notANumber;
   return x < a + 1 ? 1 - gammaSeries(a, x) : gammaFraction(a, x);
 }
 
-double normalInverse(double p) { return M_SQRT2 * erfInverse(2 * p - 1); }
+double normalInverse(double p) {
+  if (p < 0 || p > 1) return notANumber;
+  if (!(p > 0 && p < 1e-3)) return M_SQRT2 * erfInverse(2 * p - 1);
+  // 2p - 1 has no digits of a small p: the tail's first terms, then Newton steps on the distribution itself.
+  const double w = std::sqrt(-2 * std::log(p));
+  double x = -(w - (2 * std::log(w) + std::log(2 * M_PI)) / (2 * w));
+  for (int i = 0; i < 6; ++i) {
+    const double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+    if (density == 0) break;
+    x -= (0.5 * std::erfc(-x * M_SQRT1_2) - p) / density;
+  }
+  return x;
+}
 
 double logNormalCdf(double x) {
   const double t = x * M_SQRT1_2;

@@ -37,9 +37,9 @@ KERF_ELEMENT1(Angle, (std::isnan(x) ? x : x < 0 ? T(M_PI) : T(0)));
 KERF_ELEMENT1(Lgamma, std::lgamma(x));
 KERF_ELEMENT1(Digamma, special::digamma(double(x)));
 KERF_ELEMENT1(ErfInv, special::erfInverse(double(x)));
-KERF_ELEMENT1(BesselI0, special::besselI0(double(x)));
+KERF_ELEMENT1(BesselI0, special::growing(special::besselI0(double(x)), x));
 KERF_ELEMENT1(BesselI0e, special::besselI0e(double(x)));
-KERF_ELEMENT1(BesselI1, special::besselI1(double(x)));
+KERF_ELEMENT1(BesselI1, special::growing(special::besselI1(double(x)), x, true));
 KERF_ELEMENT1(BesselI1e, special::besselI1e(double(x)));
 KERF_ELEMENT1(Entropy, (std::isnan(x) ? x
                         : x > 0       ? -x * std::log(x)

@@ -53,6 +53,16 @@ const OpInfo* chooseOp(Dice& dice, const OpPools& pools) {
   return nullptr;
 }
 
+/// Symbols must be named by an input before anything asks for them.
+void startWithInput(GraphBuilder& build) {
+  const OpInfo* alias = findOp("torch.ops.aten.clone.default");
+  CallDraft draft(build, *alias);
+  draft.set("self", build.fresh(build.theme.dtype, build.theme.sizes, {-2, 2}));
+  draft.keep();
+}
+
+}  // namespace
+
 bool growCall(GraphBuilder& build, const OpInfo& op) {
   const CallRecipe recipe = findRecipe(op);
   for (int attempt = 0; attempt < attemptsPerCall; ++attempt) {
@@ -64,16 +74,6 @@ bool growCall(GraphBuilder& build, const OpInfo& op) {
   build.forgetFresh();
   return false;
 }
-
-/// Symbols must be named by an input before anything asks for them.
-void startWithInput(GraphBuilder& build) {
-  const OpInfo* alias = findOp("torch.ops.aten.clone.default");
-  CallDraft draft(build, *alias);
-  draft.set("self", build.fresh(build.theme.dtype, build.theme.sizes, {-2, 2}));
-  draft.keep();
-}
-
-}  // namespace
 
 Result<GeneratedGraph> generateGraph(const GenerateOptions& options, const OnAttempt& onAttempt) {
   const RandomScope random;

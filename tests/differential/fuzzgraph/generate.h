@@ -29,6 +29,9 @@ using OnAttempt = std::function<void(std::string_view overload)>;
 /// The same for equal options on every machine.
 Result<GeneratedGraph> generateGraph(const GenerateOptions& options, const OnAttempt& onAttempt = {});
 
+/// Adds a call of this op, with new tensors where the graph has none that fit; false where no attempt at it was valid.
+bool growCall(GraphBuilder& build, const OpInfo& op);
+
 /// Adds a call of a higher-order op over tensors of the graph; false where it has none that fit.
 bool growHigherOrder(GraphBuilder& build);
 
