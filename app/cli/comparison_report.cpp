@@ -113,6 +113,11 @@ void printOutputs(const std::vector<OutputVerdict>& outputs) {
     if (!row.same) fmt::print("{}: {}\n", row.name, row.reason);
 }
 
+/// Which result of which call an item of a tuple is; empty for other nodes.
+std::string itemOfCall(const std::string& target) {
+  return target.ends_with(']') ? fmt::format(" ({})", target) : std::string();
+}
+
 }  // namespace
 
 Json comparisonJson(const CompareRequest& request, const Comparison& comparison) {
@@ -147,7 +152,8 @@ void printComparison(const Comparison& comparison, CompareRequest::Depth depth, 
   if (!comparison.backwardNote.empty()) fmt::print("{}\n", comparison.backwardNote);
   const bool nodes = !comparison.nodes.empty() || !comparison.nodesFailure.empty();
   if (depth == CompareRequest::Depth::Nodes && nodes) printNodes(comparison, all);
-  for (const auto& name : comparison.firstBad()) fmt::print("first bad node: {}\n", name);
+  for (const auto& row : comparison.nodes)
+    if (row.firstBad) fmt::print("first bad node: {}{}\n", row.node, itemOfCall(row.target));
   const auto bad = std::ranges::count(comparison.outputs, false, &OutputVerdict::same);
   if (comparison.failure.empty()) {
     fmt::print("{}, {}\n", bad == 0 ? sameText(comparison.outputs) : differencesText(comparison.outputs),

@@ -57,6 +57,7 @@ class FirstBad {
       const std::vector<NodeId> written = owners.add(node);
       const auto found = m_rows.find(prefix + node.name());
       const bool compared = found != m_rows.end();
+      if (compared) nameCall(module.graph, node, *found->second);
       if (compared) found->second->firstBad = !found->second->same && !fed && !inside;
       if (inside || (compared ? !found->second->same : fed)) {
         bad.insert(id);
@@ -68,6 +69,14 @@ class FirstBad {
   }
 
  private:
+  /// The item of a tuple is named for the call that made it: "torch.ops.aten.var_mean.correction[1]".
+  static void nameCall(const Graph& graph, const Node& node, NodeDivergence& row) {
+    if (!node.isCall("operator.getitem"_op) || node.args().size() != 2) return;
+    const NodeId* made = node.args()[0].as<NodeId>();
+    const auto* item = node.args()[1].as<std::int64_t>();
+    if (made && item && graph.node(*made).op() == Opcode::CallFunction)
+      row.target = fmt::format("{}[{}]", graph.node(*made).target(), *item);
+  }
   /// The nested graphs that `node` calls.
   bool markNested(const GraphModule& module, const Node& node, const std::string& prefix) {
     if (node.op() == Opcode::CallModule) return markGraph(module, node.target(), prefix);
