@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/operand_checks.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
