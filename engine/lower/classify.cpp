@@ -246,6 +246,7 @@ class Classifier {
 
   /// The place after the last element; none of what may be empty, or may lie farther than numbers count.
   static std::optional<SymInt> endOf(const SymSizes& sizes, const SymSizes& strides, SymInt offset) {
+    if (!offset.isSymbolic() && offset.bits() > (std::int64_t{1} << 62)) return std::nullopt;  // no address
     SymInt end = offset + 1;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       if (!staticallyKnown(sizes[d] > 0) || !staticallyKnown(strides[d] >= 0)) return std::nullopt;

@@ -65,7 +65,8 @@ class CheckTable {
         checks.rules.insert(checks.rules.end(), found->second.begin(), found->second.end());
     const std::string plain = plainNameOf(op.schema);
     for (const std::string& name : {plain, plain + "." + overload})
-      if (const auto found = dtypes.find(name); !plain.empty() && found != dtypes.end()) checks.refused |= found->second;
+      if (const auto found = dtypes.find(name); !plain.empty() && found != dtypes.end())
+        checks.refused |= found->second;
     checks.writes = mustNotRepeat(op);
     m_checks.resize(std::max<std::size_t>(m_checks.size(), op.id.index + std::size_t{1}));
     m_checks[op.id.index] = std::move(checks);
@@ -86,11 +87,14 @@ Result<void> checkDtype(const BoundArguments& args, std::uint32_t refused) {
   for (std::size_t i = 0; i < args.values.size(); ++i) {
     const std::string& name = args.op->schema.arguments[i].name;
     if (name == "mask" || name == "condition" || name == "target") continue;
-    if (!args.values[i].isTensor() && !(isNumber(args.values[i]) && args.op->schema.arguments[i].type.starts_with("Tensor"))) continue;
+    if (!args.values[i].isTensor() &&
+        !(isNumber(args.values[i]) && args.op->schema.arguments[i].type.starts_with("Tensor")))
+      continue;
     type.add(args.values[i]);
     any = any || args.values[i].isTensor();
   }
-  if (any && (refused & bitOf(type.dtype())) != 0) return mismatch(args, "not implemented for {}", nameOf(type.dtype()));
+  if (any && (refused & bitOf(type.dtype())) != 0)
+    return mismatch(args, "not implemented for {}", nameOf(type.dtype()));
   return {};
 }
 

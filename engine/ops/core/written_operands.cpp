@@ -8,12 +8,33 @@ namespace kerf::inline ops {
 namespace {
 
 /// Names without namespace. Some of them only warn.
-constexpr std::string_view mayRepeat[] = {
-    "zero_",      "fill_",         "fill_diagonal_", "masked_fill_", "resize_",         "resize_as_",
-    "squeeze_",   "unsqueeze_",    "t_",             "transpose_",   "swapaxes_",       "swapdims_",
-    "triu_",      "tril_",         "index_put_",     "index_fill_",  "masked_scatter_", "as_strided_",
-    "detach_",    "set_",          "index_copy_",    "native_batch_norm", "batch_norm", "_native_batch_norm_legit",
-    "_batch_norm_with_update",     "embedding_renorm_", "_index_put_impl_"};
+constexpr std::string_view mayRepeat[] = {"zero_",
+                                          "fill_",
+                                          "fill_diagonal_",
+                                          "masked_fill_",
+                                          "resize_",
+                                          "resize_as_",
+                                          "squeeze_",
+                                          "unsqueeze_",
+                                          "t_",
+                                          "transpose_",
+                                          "swapaxes_",
+                                          "swapdims_",
+                                          "triu_",
+                                          "tril_",
+                                          "index_put_",
+                                          "index_fill_",
+                                          "masked_scatter_",
+                                          "as_strided_",
+                                          "detach_",
+                                          "set_",
+                                          "index_copy_",
+                                          "native_batch_norm",
+                                          "batch_norm",
+                                          "_native_batch_norm_legit",
+                                          "_batch_norm_with_update",
+                                          "embedding_renorm_",
+                                          "_index_put_impl_"};
 
 bool isWritten(const SchemaArgument& argument) { return argument.alias.find('!') != std::string::npos; }
 

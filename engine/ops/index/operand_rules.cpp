@@ -29,7 +29,8 @@ Result<void> indexTensors(const BoundArguments& args) {
   for (const Tensor& index : args.tensors(1)) {
     const bool given = index.defined() || index.dim() > 0 || index.dtype() != DType::Float32;
     if (given && std::ranges::find(allowed, index.dtype()) == allowed.end())
-      return mismatch(args, "tensors used as indices must be int64, int32, uint8 or bool, got {}", nameOf(index.dtype()));
+      return mismatch(args, "tensors used as indices must be int64, int32, uint8 or bool, got {}",
+                      nameOf(index.dtype()));
   }
   return {};
 }
@@ -87,7 +88,8 @@ constexpr OperandRule indexRules[] = {
     {"aten::gather aten::scatter aten::scatter_ aten::scatter_add aten::scatter_add_ aten::scatter_reduce "
      "aten::scatter_reduce_ aten::index_reduce aten::index_reduce_",
      wholeIndex},
-    {"aten::take aten::index_fill aten::index_fill_ aten::index_copy aten::index_copy_ aten::put aten::put_", longIndex},
+    {"aten::take aten::index_fill aten::index_fill_ aten::index_copy aten::index_copy_ aten::put aten::put_",
+     longIndex},
     {"aten::index aten::_unsafe_index", indexTensors},
     {"aten::index_add aten::index_add_ aten::index_copy aten::index_copy_ aten::index_reduce aten::index_reduce_",
      oneDtypeWith<3>},

@@ -29,7 +29,8 @@ constexpr RefusedDtypes layerDtypes[] = {
     {"avg_pool1d reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d "
      "replication_pad3d rms_norm",
      truth},
-    {"linalg_det _linalg_det det linalg_householder_product orgqr linalg_svdvals linalg_svd _linalg_svd svd qr linalg_qr "
+    {"linalg_det _linalg_det det linalg_householder_product orgqr linalg_svdvals linalg_svd _linalg_svd svd qr "
+     "linalg_qr "
      "geqrf cholesky linalg_cholesky linalg_cholesky_ex linalg_eigh _linalg_eigh linalg_eigvalsh linalg_eig "
      "linalg_eigvals _linalg_eigvals linalg_inv linalg_inv_ex inverse linalg_tensorsolve linalg_matrix_rank cdist "
      "_cdist_forward _cdist_backward",

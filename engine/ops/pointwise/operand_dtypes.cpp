@@ -24,7 +24,7 @@ constexpr RefusedDtypes elementDtypes[] = {
      "silu_backward soft_margin_loss_backward softplus softplus_backward softshrink softshrink_backward tanh_backward "
      "special_gammainc special_gammaincc _softmax _log_softmax glu logcumsumexp _logcumsumexp selu",
      integers},
-    {"_neg_view _neg_view_copy addcmul ceil clamp.Tensor floor floor_divide fmod.Tensor hardtanh mse_loss_backward "
+    {"_neg_view _neg_view_copy addcmul ceil floor floor_divide fmod.Tensor hardtanh mse_loss_backward "
      "mvlgamma neg pow.Tensor_Tensor relu relu6 remainder.Tensor round smooth_l1_loss_backward "
      "threshold threshold_backward trunc fmod.default pow.default remainder.default argmax argmin fix positive "
      "special_multigammaln special_round nanmedian",
@@ -86,7 +86,7 @@ template <std::size_t position>
 Result<void> fitsSelf(const BoundArguments& args) {
   if (!args.values[0].isTensor()) return {};
   const auto given = args.op->schema.name.starts_with("aten::full_like") ? args.dtypeIf(args.position("dtype"))
-                                                                          : std::optional<DType>();
+                                                                         : std::optional<DType>();
   return checkFits(args, args.values[position], given.value_or(args.tensor(0).dtype()),
                    args.op->schema.arguments[position].name);
 }
@@ -103,7 +103,8 @@ Result<void> alphaFits(const BoundArguments& args) {
   const std::size_t at = args.position("alpha");
   if (at == 0 || !args.values[at].as<double>()) return {};
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
-  if (isIntegral(dtype)) return mismatch(args, "'alpha' must be an integer for {}, got {}", nameOf(dtype), args.number(at));
+  if (isIntegral(dtype))
+    return mismatch(args, "'alpha' must be an integer for {}, got {}", nameOf(dtype), args.number(at));
   return {};
 }
 
@@ -149,12 +150,14 @@ Result<void> truthMask(const BoundArguments& args) {
 
 /// torch has no difference of truths.
 Result<void> noTruths(const BoundArguments& args) {
-  int truths = 0;
-  for (std::size_t i = 0; i < 2; ++i)
-    truths += args.values[i].as<bool>() || (args.values[i].isTensor() && args.tensor(i).dtype() == DType::Bool);
-  if (truths == 2) return mismatch(args, "subtraction of two bool tensors is not supported; use logical_xor");
-  if (truths == 1 && args.values[0].isTensor() && args.values[1].isTensor())
-    return mismatch(args, "subtraction of a bool tensor is not supported; convert it first");
+  bool any = false, all = true;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bool isTruth = args.values[i].isTensor() && args.tensor(i).dtype() == DType::Bool;
+    any = any || isTruth;
+    all = all && (isTruth || args.values[i].as<bool>());
+  }
+  if (any && all) return mismatch(args, "subtraction of two bool tensors is not supported; use logical_xor");
+  if (any) return mismatch(args, "subtraction of a bool tensor is not supported; convert it first");
   return {};
 }
 

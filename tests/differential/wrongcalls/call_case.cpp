@@ -73,8 +73,9 @@ std::shared_ptr<Storage> guardedStorage(const Storage& source) {
   mprotect(first, pages * page, PROT_READ | PROT_WRITE);
   std::byte* const data = first + pages * page - whole;
   if (bytes > 0) std::memcpy(data, source.data(), bytes);
-  return Storage::borrow(data, std::int64_t(bytes),
-                         std::shared_ptr<const void>(block, [length](const void* b) { munmap(const_cast<void*>(b), length); }));
+  return Storage::borrow(data, std::int64_t(bytes), std::shared_ptr<const void>(block, [length](const void* b) {
+                           munmap(const_cast<void*>(b), length);
+                         }));
 }
 
 using StorageMap = std::map<const Storage*, std::shared_ptr<Storage>>;
@@ -94,7 +95,8 @@ Value guardedCopy(const Value& value, StorageMap& copies) {
 
 std::string textOfTensor(const Tensor& t) {
   std::string text = fmt::format("{}[{}]", dtypeInfo(t.dtype()).shortCode, fmt::join(t.sizes(), ", "));
-  if (!t.isContiguous() || t.offset() != 0) text += fmt::format(" strides [{}] + {}", fmt::join(t.strides(), ", "), t.offset());
+  if (!t.isContiguous() || t.offset() != 0)
+    text += fmt::format(" strides [{}] + {}", fmt::join(t.strides(), ", "), t.offset());
   if (t.numel() > 0 && t.numel() <= 4 && !isComplex(t.dtype())) {
     text += " {";
     for (std::int64_t i = 0; i < t.numel(); ++i) text += fmt::format("{}{}", i ? ", " : "", t.itemAsDouble(i));

@@ -52,7 +52,8 @@ struct Chunk {
       Place place{number, "drawing", op->schema.qualifiedName()};
       send(encode(place));
       const auto calls = wrongCalls(*op, options.seed, options.calls);
-      if (!calls.front().wrongs.empty() && number >= skip) report.withoutValidCall.push_back(op->schema.qualifiedName());
+      if (!calls.front().wrongs.empty() && number >= skip)
+        report.withoutValidCall.push_back(op->schema.qualifiedName());
       for (const CallCase& call : calls)
         if (number++ >= skip) check(call, number - 1, send, report);
     }
@@ -94,8 +95,8 @@ Result<void> runChunk(Chunk chunk, WrongCallReport& report) {
     Place place;
     const std::function work = [&](const process::SendEvent& send) { return chunk.run(send); };
     KERF_TRY(const auto ended, process::callIsolated<WrongCallReport>(work, limits, {}, [&](std::string_view bytes) {
-      if (auto decoded = decode<Place>(bytes, "a place")) place = std::move(*decoded);
-    }));
+               if (auto decoded = decode<Place>(bytes, "a place")) place = std::move(*decoded);
+             }));
     if (ended.answer) {
       KERF_TRY(const WrongCallReport part, *ended.answer);
       add(report, part);

@@ -12,16 +12,16 @@ namespace kerf::wrongcalls {
 
 struct WrongCallOptions {
   std::uint64_t seed = 1;
-  int calls = 6;              ///< of each overload
+  int calls = 6;                  ///< of each overload
   std::vector<std::string> only;  ///< parts of overloads' names; empty: all
-  int acceptedEvery = 16;     ///< one of so many calls that the interpreter takes is compiled, too; 0: none
+  int acceptedEvery = 16;         ///< one of so many calls that the interpreter takes is compiled, too; 0: none
   double secondsPerChunk = 60;
   std::int64_t memoryBytes = 2LL << 30;  ///< that a child may add to what it inherited
 };
 
 struct WrongCallReport {
   std::int64_t calls = 0, refused = 0, compiled = 0;
-  std::vector<std::string> problems;        ///< each with its call
+  std::vector<std::string> problems;          ///< each with its call
   std::vector<std::string> withoutValidCall;  ///< overloads that no valid call was drawn for
 
   KERF_FIELDS(calls, refused, compiled, problems, withoutValidCall)

@@ -14,9 +14,9 @@ namespace kerf::wrongcalls {
 namespace {
 
 struct Comparison {
-  std::int64_t refused = 0, taken = 0;     ///< by PyTorch
-  std::vector<std::string> accepts;        ///< what PyTorch refuses
-  std::vector<std::string> refuses;        ///< what PyTorch takes
+  std::int64_t refused = 0, taken = 0;  ///< by PyTorch
+  std::vector<std::string> accepts;     ///< what PyTorch refuses
+  std::vector<std::string> refuses;     ///< what PyTorch takes
 
   KERF_FIELDS(refused, taken, accepts, refuses)
 };
@@ -41,8 +41,8 @@ TEST(RecordedRefusals, KerfDecidesAsPyTorchDoes) {
   process::IsolationLimits limits;
   limits.timeout = std::chrono::minutes(2);
   limits.memoryBytes = 3LL << 30;
-  const auto result = process::inChild<Comparison>([&] { return compared(file); }, limits, {}, "calling",
-                                                   ErrorCode::RuntimeFailed);
+  const auto result =
+      process::inChild<Comparison>([&] { return compared(file); }, limits, {}, "calling", ErrorCode::RuntimeFailed);
   ASSERT_TRUE(result) << result.error().text();
   std::ofstream table(std::filesystem::path(KERF_BINARY_DIR) / "refusals.txt");
   for (const std::string& text : result->accepts) table << "takes " << text << '\n';

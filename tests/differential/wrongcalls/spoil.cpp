@@ -32,7 +32,8 @@ Change resized(Spoiler& s, const Tensor& t) {
   Sizes sizes = t.sizes();
   if (sizes.empty()) return {Value(made(s.dice, t.dtype(), {s.dice.between(0, 3)})), "a dimension more"};
   std::int64_t& size = sizes[s.dice.below(sizes.size())];
-  size = s.dice.pick({std::int64_t(0), std::int64_t(1), size + 1, std::max<std::int64_t>(size - 1, 0), size * 2, size + 5});
+  size = s.dice.pick(
+      {std::int64_t(0), std::int64_t(1), size + 1, std::max<std::int64_t>(size - 1, 0), size * 2, size + 5});
   return {Value(made(s.dice, t.dtype(), sizes)), "another size"};
 }
 
@@ -56,7 +57,8 @@ Change emptied(Spoiler& s, const Tensor& t) {
 
 Change otherDtype(Spoiler& s, const Tensor& t) {
   const DType dtype = dtypes[s.dice.below(std::size(dtypes))];
-  const auto converted = isComplex(t.dtype()) || isComplex(dtype) ? Result<Tensor>(made(s.dice, dtype, t.sizes())) : t.to(dtype);
+  const auto converted =
+      isComplex(t.dtype()) || isComplex(dtype) ? Result<Tensor>(made(s.dice, dtype, t.sizes())) : t.to(dtype);
   return {converted ? Value(*converted) : Value(made(s.dice, dtype, t.sizes())), "another dtype"};
 }
 
@@ -83,7 +85,8 @@ Change oddContents(Spoiler& s, const Tensor& t) {
       if constexpr (std::is_same_v<T, bool>)
         data[i] = number > 0;
       else if constexpr (std::is_integral_v<T>)
-        data[i] = std::isfinite(number) && std::abs(number) < double(std::numeric_limits<T>::max()) && (number >= 0 || std::is_signed_v<T>)
+        data[i] = std::isfinite(number) && std::abs(number) < double(std::numeric_limits<T>::max()) &&
+                          (number >= 0 || std::is_signed_v<T>)
                       ? T(number)
                       : std::numeric_limits<T>::max();
       else if constexpr (requires { typename T::value_type; })
@@ -124,7 +127,7 @@ Change noTensor(Spoiler& s, const Tensor&) {
 }
 
 using TensorSpoiler = Change (*)(Spoiler&, const Tensor&);
-constexpr TensorSpoiler tensorSpoilers[] = {resized,    resized, otherRank,   emptied, otherDtype, otherDtype,
+constexpr TensorSpoiler tensorSpoilers[] = {resized,        resized,     otherRank,   emptied, otherDtype, otherDtype,
                                             expandedTensor, oddContents, oddContents, aliased, noTensor};
 
 // Numbers
@@ -132,9 +135,9 @@ constexpr TensorSpoiler tensorSpoilers[] = {resized,    resized, otherRank,   em
 Change oddInteger(Spoiler& s, std::int64_t old) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::int64_t value =
-      s.dice.pick({std::int64_t(0), std::int64_t(-1), std::int64_t(1), old + 1, old - 1, std::int64_t(-2), std::int64_t(2), std::int64_t(3),
-                   std::int64_t(7), std::int64_t(100), std::int64_t(-100), std::int64_t(1) << 31, std::int64_t(1) << 40,
-                   most, -most - 1});
+      s.dice.pick({std::int64_t(0), std::int64_t(-1), std::int64_t(1), old + 1, old - 1, std::int64_t(-2),
+                   std::int64_t(2), std::int64_t(3), std::int64_t(7), std::int64_t(100), std::int64_t(-100),
+                   std::int64_t(1) << 31, std::int64_t(1) << 40, most, -most - 1});
   return {Value(value), "another int"};
 }
 
@@ -147,7 +150,8 @@ Change noInteger(Spoiler& s) {
 }
 
 Change oddNumber(Spoiler& s) {
-  return {Value(s.dice.pick({0.0, -0.0, -1.0, 1.5, -0.5, 2.0, 300.0, 1e300, double(INFINITY), -double(INFINITY), double(NAN)})),
+  return {Value(s.dice.pick(
+              {0.0, -0.0, -1.0, 1.5, -0.5, 2.0, 300.0, 1e300, double(INFINITY), -double(INFINITY), double(NAN)})),
           "another float"};
 }
 
@@ -160,7 +164,8 @@ Change oddNumberOrType(Spoiler& s) {
 }
 
 Change oddText(Spoiler& s) {
-  return {Value(std::string(s.dice.pick({"", "bogus", "mean", "sum", "none", "linear", "constant", "prod"}))), "another text"};
+  return {Value(std::string(s.dice.pick({"", "bogus", "mean", "sum", "none", "linear", "constant", "prod"}))),
+          "another text"};
 }
 
 Change oddList(Spoiler& s, const ValueList& list);
@@ -173,9 +178,11 @@ Change spoiledValue(Spoiler& s, const Value& value, const SchemaArgument& argume
     return s.dice.chance(85) ? oddInteger(s, *integer) : noInteger(s);
   }
   if (value.as<double>()) return oddNumberOrType(s);
-  if (const auto* flag = value.as<bool>()) return s.dice.chance(80) ? Change{Value(!*flag), "the other bool"} : noInteger(s);
+  if (const auto* flag = value.as<bool>())
+    return s.dice.chance(80) ? Change{Value(!*flag), "the other bool"} : noInteger(s);
   if (value.as<std::string>()) return oddText(s);
-  if (value.as<DType>() || argument.type.starts_with("ScalarType")) return {Value(dtypes[s.dice.below(std::size(dtypes))]), "another dtype"};
+  if (value.as<DType>() || argument.type.starts_with("ScalarType"))
+    return {Value(dtypes[s.dice.below(std::size(dtypes))]), "another dtype"};
   if (argument.type.starts_with("Tensor") && argument.type.find('[') == std::string::npos)
     return {Value(made(s.dice, dtypes[s.dice.below(std::size(dtypes))], {s.dice.between(0, 4)})), "a tensor"};
   if (argument.type.starts_with("int[") || argument.type.starts_with("SymInt["))
