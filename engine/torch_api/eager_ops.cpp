@@ -87,7 +87,7 @@ class EagerOps : public OpCaller {
  private:
   /// Python's operators on tensors are ops of theirs.
   Result<Value> callOperator(std::string_view name, const ValueList& args, const KeywordValues& kwargs) const {
-    const std::string_view op = tensorOperator(name);
+    const std::string op = tensorOperator(name);
     return op.empty() ? callsWithoutRow().python(name, args, kwargs, *this) : call(op, args, kwargs);
   }
 
