@@ -97,6 +97,8 @@ int findParameter(const CallForm& form, const SchemaArgument& argument, bool isF
   int found = index(argument.name);
   if (found < 0 && argument.name == "self") found = index("input");
   if (found < 0 && argument.name == "input" && isFirst) found = index("self");
+  if (found < 0 && argument.name == "from") found = index("from_");  // a keyword of Python
+  if (found < 0 && argument.name == "src") found = index("other");   // copy_
   return found;
 }
 
