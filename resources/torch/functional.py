@@ -1,5 +1,6 @@
 """Functions of torch that are Python around bound ones."""
 
+import builtins
 import itertools
 import operator
 import warnings
@@ -9,6 +10,12 @@ from torch import _C, _fallbacks
 from torch.nn._functional._common import overridable
 
 _VF = _C._VariableFunctions
+
+
+def _aten(name, overload=""):
+    """An operator by its ATen name: what torch calls by this name has other arguments."""
+    found = _C._get_operation_overload("aten::" + name, overload)
+    return getattr(_VF, name) if found is None else found
 
 
 def _list_of(tensors):
@@ -120,27 +127,41 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
         wide = input.view([1] * (3 - dim) + list(input.size()))
         wide = torch.nn.functional.pad(wide, [pad, pad], pad_mode)
         input = wide.view(wide.shape[-dim:])
-    return _VF.stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
-                    align_to_window=align_to_window)
+    return _aten("stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+                         align_to_window)
 
 
 @overridable
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The values without repetition; where each went, and how often it was there, if asked."""
     if dim is not None:
-        values, inverse, counts = _VF.unique_dim(input, dim, sorted=sorted, return_inverse=return_inverse,
-                                                 return_counts=return_counts)
+        values, inverse, counts = _unique_along(input, dim)
     else:
         values, inverse, counts = torch._unique2(input, sorted=sorted, return_inverse=return_inverse,
                                                  return_counts=return_counts)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
+def _unique_along(input, dim):
+    """Slices along dim without repetition, in the order of their elements."""
+    rows = [tuple(row) for row in input.movedim(dim, 0).reshape(input.size(dim), -1).tolist()]
+    first = {}
+    for i, row in enumerate(rows):
+        first.setdefault(row, i)
+    order = builtins.sorted(first)
+    place = {row: i for i, row in enumerate(order)}
+
+    def index(values):
+        return torch.tensor(values, dtype=torch.int64, device=input.device)
+
+    values = input.index_select(dim, index([first[row] for row in order]))
+    return values, index([place[row] for row in rows]), index([rows.count(row) for row in order])
+
+
 @overridable
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The values without neighbours that are equal."""
-    values, inverse, counts = _VF.unique_consecutive(input, return_inverse=return_inverse, return_counts=return_counts,
-                                                     dim=dim)
+    values, inverse, counts = _aten("unique_consecutive")(input, return_inverse, return_counts, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
@@ -166,8 +187,8 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         first, second = list(range(-dims, 0)), list(range(dims))
     if out is None:
-        return _VF.tensordot(a, b, first, second)
-    return _VF.tensordot(a, b, first, second, out=out)
+        return _aten("tensordot")(a, b, first, second)
+    return out.copy_(_aten("tensordot")(a, b, first, second))
 
 
 @overridable
@@ -191,7 +212,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The distances of all pairs of rows."""
     if compute_mode not in _CDIST_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    return _VF.cdist(x1, x2, p, _CDIST_MODES[compute_mode])
+    return _aten("cdist")(x1, x2, p, _CDIST_MODES[compute_mode])
 
 
 def _at_least(name):

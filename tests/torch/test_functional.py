@@ -109,3 +109,13 @@ def test_flex_attention_is_attention_with_changed_scores():
     places = torch.arange(4)
     wide = bias[:, None, None] * (places[:, None] - places[None, :])
     assert torch.allclose(made, F.scaled_dot_product_attention(q, k, v, attn_mask=wide), atol=1e-5)
+
+
+def test_functions_around_operators_of_other_arguments():
+    rows, inverse = torch.unique(torch.tensor([[2, 1], [1, 2], [2, 1]]), dim=0, return_inverse=True)
+    assert rows.tolist() == [[1, 2], [2, 1]] and inverse.tolist() == [1, 0, 1]
+    values, counts = torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)
+    assert values.tolist() == [1, 2, 1] and counts.tolist() == [2, 1, 1]
+    assert torch.cdist(torch.ones(1, 4), torch.zeros(1, 4)).item() == 2.0
+    made = torch.stft(torch.arange(8.0), 4, hop_length=2, window=torch.ones(4), center=False, return_complex=True)
+    assert torch.allclose(made.real[0], torch.tensor([6.0, 14.0, 22.0]))
