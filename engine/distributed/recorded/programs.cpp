@@ -145,6 +145,7 @@ Result<Value> normalize(const Program& p) {
   return p("aten.div.Tensor", {p[0], wide});
 }
 Result<Value> logSigmoid(const Program& p) { return p("aten.log_sigmoid.default", {p[0]}); }
+Result<Value> copyInto(const Program& p) { return p("aten.copy_.default", {p[0], p[1]}); }
 Result<Value> fill(const Program& p) { return p("aten.fill_.Scalar", {p[0], p[1]}); }
 Result<Value> einsum(const Program& p) {
   ValueList tensors(p.args.begin() + 1, p.args.end());
@@ -184,6 +185,7 @@ const std::map<std::string, Run, std::less<>>& programs() {
       {"X.equal", equal},
       {"F.normalize", normalize},
       {"F.logsigmoid", logSigmoid},
+      {"T.copy_", copyInto},
       {"T.fill_", fill},
       {"torch.einsum", einsum},
       {"torch.tensordot", tensordot},
