@@ -21,7 +21,7 @@ SourcePtr classSource(PyTypeObject* type) {
 }
 
 /// An attribute in __slots__: copied at its first use.
-VariableTracker slotAttribute(Tracer& tracer, StandIn& standIn, PyObject* member, const std::string& name) {
+VariableTracker slotAttribute(FrameTracer& tracer, StandIn& standIn, PyObject* member, const std::string& name) {
   const Ref mine = Ref::steal(PyObject_GenericGetAttr(standIn.value.get(), makeText(name).get()));
   if (mine) return {mine, nullptr, false};
   PyErr_Clear();
@@ -33,7 +33,7 @@ VariableTracker slotAttribute(Tracer& tracer, StandIn& standIn, PyObject* member
 }
 
 /// What a class gives for an attribute that the object itself does not have.
-VariableTracker fromClass(Tracer& tracer, const VariableTracker& object, const StandIn& standIn, PyObject* found,
+VariableTracker fromClass(FrameTracer& tracer, const VariableTracker& object, const StandIn& standIn, PyObject* found,
                           const std::string& name) {
   PyTypeObject* type = Py_TYPE(object.get());
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(type->tp_mro); ++k)
@@ -50,7 +50,7 @@ VariableTracker fromClass(Tracer& tracer, const VariableTracker& object, const S
 }
 
 /// Parameters, buffers and children of an nn.Module (var_getattr).
-VariableTracker fromModule(Tracer& tracer, StandIn& standIn, const std::string& name) {
+VariableTracker fromModule(FrameTracer& tracer, StandIn& standIn, const std::string& name) {
   for (const char* table : {"_parameters", "_buffers", "_modules"}) {
     VariableTracker dict = tracer.effects.ownAttribute(standIn, table);
     if (!dict || !PyDict_Check(dict.get())) continue;
@@ -70,7 +70,7 @@ VariableTracker fromModule(Tracer& tracer, StandIn& standIn, const std::string& 
 
 VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker& object, StandIn& standIn,
                                 const std::string& name) {
-  Tracer& tracer = t.tracer();
+  FrameTracer& tracer = t.tracer();
   PyTypeObject* type = Py_TYPE(object.get());
   const Ref key = makeText(name);
   if (type->tp_getattro != PyObject_GenericGetAttr && !hasDefaultLookup(type)) {
@@ -95,7 +95,7 @@ VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker&
 
 /// Of a Python module or a class: the real object's, which a guard watches.
 VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
-  Tracer& tracer = t.tracer();
+  FrameTracer& tracer = t.tracer();
   if (const Ref* written = tracer.effects.writtenGlobal(
           PyModule_Check(object.get()) ? PyModule_GetDict(object.get()) : object.get(), name))
     return {*written, nullptr, false};
@@ -108,7 +108,7 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
 
 /// Of objects that stand for themselves or that tracing made.
 VariableTracker plainAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
-  Tracer& tracer = t.tracer();
+  FrameTracer& tracer = t.tracer();
   const Ref key = makeText(name);
   Ref value = tracer.checked(PyObject_GetAttr(object.get(), key.get()));
   const bool fromOutside = object.source != nullptr && tracer.effects.find(object.get()) == nullptr;

@@ -146,7 +146,7 @@ struct GraphFunction {
 
 PyObject* callGraphFunction(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* callable = reinterpret_cast<GraphFunction*>(self)->callable;
-  Tracer* tracer = Tracer::active();
+  FrameTracer* tracer = FrameTracer::active();
   if (tracer == nullptr) return PyObject_Call(callable, args, kwargs);
   try {
     return traceTorchFunction(*tracer, graphFunctionName(callable), callable, args, kwargs).release();

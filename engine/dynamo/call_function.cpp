@@ -49,13 +49,13 @@ void refuseMarked(PyObject* callable) {
 }
 
 /// Values that several arguments share by identity cannot be told apart in the callee's frame: looked at now.
-void settleTwins(Tracer& tracer, std::vector<VariableTracker>& args) {
+void settleTwins(FrameTracer& tracer, std::vector<VariableTracker>& args) {
   for (std::size_t a = 0; a < args.size(); ++a)
     for (std::size_t b = 0; b < args.size(); ++b)
       if (a != b && args[a].lazy && args[a].get() == args[b].get()) tracer.realize(args[a]);
 }
 
-VariableTracker inlineCall(Tracer& tracer, const VariableTracker& callable, PyObject* args, PyObject* kwargs,
+VariableTracker inlineCall(FrameTracer& tracer, const VariableTracker& callable, PyObject* args, PyObject* kwargs,
                            std::vector<VariableTracker>& sources) {
   settleTwins(tracer, sources);
   tracer.pendingArguments = &sources;
@@ -69,7 +69,7 @@ VariableTracker inlineCall(Tracer& tracer, const VariableTracker& callable, PyOb
 }
 
 /// A module without hooks is its forward; hooks run as torch's Python half runs them.
-bool hasHooks(Tracer& tracer, StandIn& standIn) {
+bool hasHooks(FrameTracer& tracer, StandIn& standIn) {
   for (const char* table : {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"}) {
     const VariableTracker hooks = tracer.effects.ownAttribute(standIn, table);
     if (hooks && PyDict_Check(hooks.get()) && PyDict_GET_SIZE(hooks.get()) > 0) return true;
@@ -120,7 +120,7 @@ bool isFrozen(PyObject* object) {
          PyFrozenSet_Check(object) || PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
 }
 
-void realizeAll(Tracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
+void realizeAll(FrameTracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
   for (VariableTracker& source : sources) tracer.realize(source);
   tracer.realizeDeep(args);
   if (kwargs != nullptr) tracer.realizeDeep(kwargs);

@@ -21,7 +21,7 @@ struct LoggedBreak {
   bool graphBreak = true;          ///< false: the frame is left to CPython
 };
 
-struct LoggedGuard {
+struct FrameGuard {
   std::string kind;
   std::string leaf;
   std::string source;
@@ -31,7 +31,7 @@ struct LoggedFrame {
   std::string name;
   std::string at;                  ///< "file.py:9"
   std::vector<std::string> calls;  ///< "__compiled_fn_1", "__resume_at_66_3"
-  std::vector<LoggedGuard> guards;
+  std::vector<FrameGuard> guards;
 };
 
 struct LoggedRecompile {

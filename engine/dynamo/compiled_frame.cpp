@@ -132,7 +132,7 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     return nullptr;
   };
   NodeValues values;
-  for (const GraphInput& input : inputs) {
+  for (const FrameInput& input : inputs) {
     Ref value = input.source->evaluate(scope);
     if (!value) {
       PyErr_Format(PyExc_RuntimeError, "%s is gone", input.source->name().c_str());

@@ -12,8 +12,8 @@ namespace kerf::inline dynamo {
 
 struct CompiledFrame {
   std::string graphName;  ///< "__compiled_fn_1"; empty where there is no graph
-  std::vector<GraphInput> inputs;
-  std::vector<RecordedCall> calls;
+  std::vector<FrameInput> inputs;
+  std::vector<TracedCall> calls;
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
   std::vector<Ref> results;  ///< templates

@@ -25,7 +25,7 @@ std::string fileAndLine(const FrameView& frame) {
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), frame.code->co_firstlineno);
 }
 
-std::vector<VariableTracker> firstVariables(Tracer& tracer, const FrameView& frame, const FrameShape& shape) {
+std::vector<VariableTracker> firstVariables(FrameTracer& tracer, const FrameView& frame, const FrameShape& shape) {
   std::vector<VariableTracker> variables(static_cast<std::size_t>(shape.places));
   PyObject* closure = closureOf(frame);
   int free = 0;
@@ -60,7 +60,7 @@ void logBreak(const Unsupported& reason, bool graphBreak) {
 /// One attempt at tracing a frame; what it decided is read from it afterwards.
 class Attempt {
  public:
-  Attempt(const FrameView& frame, const CompileOptions& options, std::optional<BreakPoint> breakAt)
+  Attempt(const FrameView& frame, const FrameOptions& options, std::optional<BreakPoint> breakAt)
       : m_frame(frame), m_options(options), m_shape(frame.code), m_scope(m_tracer) {
     m_tracer.rootGlobals = frame.globals;
     m_tracer.graph.gradEnabled = gradModes().grad;
@@ -77,7 +77,7 @@ class Attempt {
   }
 
   InstructionTranslator& root() { return *m_root; }
-  Tracer& tracer() { return m_tracer; }
+  FrameTracer& tracer() { return m_tracer; }
 
   /// Where the next attempt ends its graph; nothing where no part of the frame may be compiled.
   std::optional<BreakPoint> breakPointFor(const Unsupported& reason) {
@@ -162,9 +162,9 @@ class Attempt {
 
   /// Inputs that are different tensors now must stay different ones.
   void guardAliases() {
-    const std::vector<GraphInput>& inputs = m_tracer.graph.inputs();
+    const std::vector<FrameInput>& inputs = m_tracer.graph.inputs();
     std::vector<SourcePtr> sources;
-    for (const GraphInput& input : inputs)
+    for (const FrameInput& input : inputs)
       if (input.source->name().find("._parameters[") == std::string::npos) sources.push_back(input.source);
     if (sources.size() < 2) return;
     Guard guard;
@@ -188,7 +188,7 @@ class Attempt {
       compiled->graphName = fmt::format("__compiled_fn_{}", ++log.compileNumber);
       logged.calls.push_back(compiled->graphName);
       LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}};
-      for (const GraphInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
+      for (const FrameInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
       log.graphs.push_back(std::move(graph));
     }
     compiled->freshFunctions = m_tracer.freshFunctions;
@@ -213,9 +213,9 @@ class Attempt {
   }
 
   const FrameView& m_frame;
-  const CompileOptions& m_options;
+  const FrameOptions& m_options;
   FrameShape m_shape;
-  Tracer m_tracer;
+  FrameTracer m_tracer;
   TraceScope m_scope;
   std::unique_ptr<InstructionTranslator> m_root;
 };
@@ -245,7 +245,7 @@ FrameScope scopeOf(const FrameView& frame) {
   return scope;
 }
 
-ConvertResult convertFrame(const FrameView& frame, const CompileOptions& options) {
+ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options) {
   std::optional<BreakPoint> breakAt;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::optional<Unsupported> stopped;

@@ -11,7 +11,7 @@
 namespace kerf::inline dynamo {
 
 /// How torch.compile was asked to compile.
-struct CompileOptions {
+struct FrameOptions {
   bool fullgraph = false;
   Ref backend;  ///< a Python function that takes a GraphModule; null: Kerf runs the graph
 };
@@ -36,7 +36,7 @@ struct ConvertResult {
   bool failed = false;                ///< a Python exception is set (fullgraph)
 };
 
-ConvertResult convertFrame(const FrameView& frame, const CompileOptions& options);
+ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options);
 /// The frame's variables by place, for guards: free variables out of their cells.
 FrameScope scopeOf(const FrameView& frame);
 

@@ -17,7 +17,7 @@ namespace {
 /// A function under torch.compile, or under torch.compiler.disable.
 struct CompiledCallable {
   PyObject_HEAD PyObject* function;
-  CompileOptions* options;  ///< null: nothing is compiled
+  FrameOptions* options;  ///< null: nothing is compiled
 };
 
 PyObject* callCallable(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -44,7 +44,7 @@ PyTypeObject* callableType() {
   return type;
 }
 
-Ref makeCallable(PyObject* function, std::unique_ptr<CompileOptions> options) {
+Ref makeCallable(PyObject* function, std::unique_ptr<FrameOptions> options) {
   PyTypeObject* type = callableType();
   Ref made = Ref::steal(type ? type->tp_alloc(type, 0) : nullptr);
   if (!made) return {};
@@ -94,7 +94,7 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpOO", const_cast<char**>(names), &function, &backend, &dynamic,
                                   &fullgraph, &settings, &mode) == 0)
     return nullptr;
-  auto options = std::make_unique<CompileOptions>();
+  auto options = std::make_unique<FrameOptions>();
   options->fullgraph = fullgraph != 0;
   if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
     options->backend = Ref::borrow(backend);
@@ -130,7 +130,7 @@ nlohmann::json logJson() {
         {{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}, {"graph_break", item.graphBreak}});
   for (const LoggedFrame& frame : log.frames) {
     nlohmann::json guards = nlohmann::json::array();
-    for (const LoggedGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});
+    for (const FrameGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});
     all["frames"].push_back({{"frame", frame.name}, {"at", frame.at}, {"calls", frame.calls}, {"guards", guards}});
   }
   for (const LoggedRecompile& item : log.recompiles)

@@ -83,7 +83,7 @@ Result<Value> fakesOf(PyObject* result, bool needsGradient) {
 
 }  // namespace
 
-Result<Value> deriveByExample(const RecordedCall& call) {
+Result<Value> deriveByExample(const TracedCall& call) {
   const NativeScope native;
   Examples examples;
   KERF_CHECK(examples.add(call.args.get()));

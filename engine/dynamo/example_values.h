@@ -8,6 +8,6 @@
 namespace kerf::inline dynamo {
 
 /// Tensors of the result without data. UnsupportedOp where the call fails on zeros, or gives what is no tensor.
-Result<Value> deriveByExample(const RecordedCall& call);
+Result<Value> deriveByExample(const TracedCall& call);
 
 }  // namespace kerf::inline dynamo

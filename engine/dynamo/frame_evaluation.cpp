@@ -26,7 +26,7 @@ struct FrameCache {
 };
 
 struct State {
-  const CompileOptions* options = nullptr;  ///< null: nothing is compiled
+  const FrameOptions* options = nullptr;  ///< null: nothing is compiled
   std::unordered_map<PyCodeObject*, FrameCache> caches;
   std::unordered_set<PyObject*> written;  ///< code objects that were made here
 };
@@ -45,7 +45,7 @@ bool isGenerator(const _PyInterpreterFrame* frame) { return frame->owner == FRAM
 PyObject* functionOf(_PyInterpreterFrame* frame) { return reinterpret_cast<PyObject*>(frame->f_func); }
 
 /// The source of an argument's default, which binding took out of the function.
-VariableTracker defaultOf(Tracer& tracer, PyObject* function, PyObject* value) {
+VariableTracker defaultOf(FrameTracer& tracer, PyObject* function, PyObject* value) {
   if (function == nullptr || tracer.freshFunctions.contains(function)) return {Ref::borrow(value), nullptr, false};
   PyObject* defaults = PyFunction_GET_DEFAULTS(function);
   SourcePtr base = tracer.pendingCallable.source;
@@ -66,7 +66,7 @@ VariableTracker defaultOf(Tracer& tracer, PyObject* function, PyObject* value) {
   return {Ref::borrow(value), nullptr, false};
 }
 
-VariableTracker argumentOf(Tracer& tracer, const std::vector<VariableTracker>* pending, PyObject* function,
+VariableTracker argumentOf(FrameTracer& tracer, const std::vector<VariableTracker>* pending, PyObject* function,
                            PyObject* value) {
   if (pending != nullptr)
     for (const VariableTracker& argument : *pending)
@@ -81,7 +81,7 @@ int nextIndex(const Bytecode& bytecode, int lastUnit) {
 }
 
 /// Free variables are the function's own cells; those from outside have stand-ins.
-void fillFrees(Tracer& tracer, PyCodeObject* code, PyObject* function, std::vector<VariableTracker>& variables) {
+void fillFrees(FrameTracer& tracer, PyCodeObject* code, PyObject* function, std::vector<VariableTracker>& variables) {
   PyObject* closure = function ? PyFunction_GET_CLOSURE(function) : nullptr;
   const int first = code->co_nlocalsplus - code->co_nfreevars;
   for (int k = 0; closure && k < code->co_nfreevars; ++k) {
@@ -99,7 +99,7 @@ void fillFrees(Tracer& tracer, PyCodeObject* code, PyObject* function, std::vect
   }
 }
 
-FrameStart startOf(Tracer& tracer, _PyInterpreterFrame* frame, const std::vector<VariableTracker>* pending) {
+FrameStart startOf(FrameTracer& tracer, _PyInterpreterFrame* frame, const std::vector<VariableTracker>* pending) {
   FrameStart start;
   start.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
   start.globals = Ref::borrow(frame->f_globals);
@@ -132,7 +132,7 @@ void suspend(InstructionTranslator& translator, _PyInterpreterFrame* frame) {
   _PyFrame_GetGenerator(frame)->gi_frame_state = FRAME_SUSPENDED;
 }
 
-PyObject* inlineTraced(Tracer& tracer, _PyInterpreterFrame* frame, int thrown) {
+PyObject* inlineTraced(FrameTracer& tracer, _PyInterpreterFrame* frame, int thrown) {
   const std::vector<VariableTracker>* pending = std::exchange(tracer.pendingArguments, nullptr);
   if (functionOf(frame) != nullptr && !mayInline(functionOf(frame)))
     unsupported("Attempted to inline function marked as skipped",
@@ -153,7 +153,7 @@ PyObject* inlineTraced(Tracer& tracer, _PyInterpreterFrame* frame, int thrown) {
   return Py_NewRef(translator.result.get());
 }
 
-PyObject* inlineFrame(Tracer& tracer, PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
+PyObject* inlineFrame(FrameTracer& tracer, PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
   const int flags = frame->f_code->co_flags;
   // CPython makes the generator; its frame comes here when it runs.
   if (!isGenerator(frame) && (flags & CO_GENERATOR) != 0) {
@@ -227,7 +227,7 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   const CacheEntry* entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
   if (entry == nullptr) {
     if (cache.entries.size() >= kRecompileLimit) return evaluateDefault(thread, frame, 0);
-    const CompileOptions* options = std::exchange(state().options, nullptr);
+    const FrameOptions* options = std::exchange(state().options, nullptr);
     ConvertResult converted = convertFrame(view, *options);
     state().options = options;
     if (converted.failed) return nullptr;
@@ -244,14 +244,14 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
 
 PyObject* evaluateFrame(PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
   if (NativeScope::active()) return evaluateDefault(thread, frame, thrown);
-  if (Tracer* tracer = Tracer::active()) return inlineFrame(*tracer, thread, frame, thrown);
+  if (FrameTracer* tracer = FrameTracer::active()) return inlineFrame(*tracer, thread, frame, thrown);
   if (thrown != 0 || state().options == nullptr || !mayCompile(frame)) return evaluateDefault(thread, frame, thrown);
   return evaluateCompiled(thread, frame);
 }
 
-PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, const CompileOptions* options) {
+PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions* options) {
   _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluateFrame);
-  const CompileOptions* before = std::exchange(state().options, options);
+  const FrameOptions* before = std::exchange(state().options, options);
   PyObject* result = PyObject_Call(function, args, kwargs);
   state().options = before;
   return result;
@@ -259,7 +259,7 @@ PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, 
 
 }  // namespace
 
-PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const CompileOptions& options) {
+PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions& options) {
   return callWithOptions(function, args, kwargs, &options);
 }
 

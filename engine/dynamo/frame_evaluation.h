@@ -6,7 +6,7 @@
 namespace kerf::inline dynamo {
 
 /// Calls a function whose frames are compiled (torch.compile). Null with a Python exception set.
-PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const CompileOptions& options);
+PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions& options);
 /// Calls a function with nothing compiled (torch.compiler.disable).
 PyObject* callDisabled(PyObject* function, PyObject* args, PyObject* kwargs);
 /// Forgets all compiled code (torch.compiler.reset).

@@ -22,7 +22,7 @@ bool breaksGraph(Op op) {
 
 }  // namespace
 
-InstructionTranslator::InstructionTranslator(Tracer& tracer, FrameStart start, InstructionTranslator* parent)
+InstructionTranslator::InstructionTranslator(FrameTracer& tracer, FrameStart start, InstructionTranslator* parent)
     : m_tracer(tracer), m_start(std::move(start)), m_parent(parent), m_before(tracer.translator) {
   m_bytecode = decode(code());
   m_stack = std::move(m_start.stack);

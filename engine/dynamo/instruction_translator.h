@@ -34,7 +34,7 @@ class InstructionTranslator {
  public:
   enum class Stop { Returned, Yielded, GraphBreak };
 
-  InstructionTranslator(Tracer& tracer, FrameStart start, InstructionTranslator* parent);
+  InstructionTranslator(FrameTracer& tracer, FrameStart start, InstructionTranslator* parent);
   virtual ~InstructionTranslator();
   InstructionTranslator(const InstructionTranslator&) = delete;
   InstructionTranslator& operator=(const InstructionTranslator&) = delete;
@@ -51,7 +51,7 @@ class InstructionTranslator {
   PyCodeObject* code() const { return reinterpret_cast<PyCodeObject*>(m_start.code.get()); }
   const Bytecode& bytecode() const { return m_bytecode; }
   InstructionTranslator* parent() const { return m_parent; }
-  Tracer& tracer() { return m_tracer; }
+  FrameTracer& tracer() { return m_tracer; }
   PyObject* globals() const { return m_start.globals.get(); }
   PyObject* builtins() const { return m_start.builtins.get(); }
   PyObject* constant(int index) const;
@@ -106,7 +106,7 @@ class InstructionTranslator {
   bool unwind();
   void noteStep();
 
-  Tracer& m_tracer;
+  FrameTracer& m_tracer;
   FrameStart m_start;
   InstructionTranslator* m_parent;
   InstructionTranslator* m_before;

@@ -75,7 +75,7 @@ KeywordArguments OutputGraph::keywordsOf(PyObject* dict) {
   return list;
 }
 
-NodeId OutputGraph::record(Opcode op, const std::string& target, RecordedCall call) {
+NodeId OutputGraph::record(Opcode op, const std::string& target, TracedCall call) {
   ArgumentList args = argumentsOf(call.args.get());
   KeywordArguments kwargs = keywordsOf(call.kwargs.get());
   call.node = m_graph.createNode(op, target, std::move(args), std::move(kwargs), {});
@@ -102,7 +102,7 @@ Ref OutputGraph::wrapList(const ValueList& values, NodeId node, const std::strin
     Ref item;
     if (values[k].isTensor()) {
       const Ref index = Ref::steal(PyLong_FromSize_t(k));
-      RecordedCall call{{}, {}, getitem, Ref::steal(PyTuple_Pack(2, whole.get(), index.get())), {}};
+      TracedCall call{{}, {}, getitem, Ref::steal(PyTuple_Pack(2, whole.get(), index.get())), {}};
       item = wrap(values[k], record(Opcode::CallFunction, "operator.getitem", std::move(call)), name);
     } else {
       item = wrap(values[k], node, name);
@@ -125,7 +125,7 @@ Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) 
               "torch.* ops that return a non-Tensor cannot be traced into the Dynamo FX graph output", name);
 }
 
-Ref OutputGraph::derive(const RecordedCall& call, const std::string& name) {
+Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   PyObject* args = call.args.get();
   ValueList values;
   KeywordValues named;
@@ -144,12 +144,12 @@ Ref OutputGraph::derive(const RecordedCall& call, const std::string& name) {
 
 /// A call that raises is no node: the program may catch what it raised.
 Ref OutputGraph::deriveLast(const std::string& name) {
-  const RecordedCall call = m_calls.back();
+  const TracedCall call = m_calls.back();
   try {
     return derive(call, name);
   } catch (const PythonRaised&) {
     static_cast<void>(m_graph.eraseNode(call.node));
-    std::erase_if(m_calls, [&](const RecordedCall& made) { return made.node == call.node; });
+    std::erase_if(m_calls, [&](const TracedCall& made) { return made.node == call.node; });
     throw;
   }
 }
@@ -197,8 +197,8 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
   for (const NodeId node : outputs) list.emplace_back(node);
   m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));
   dropUnusedItems();
-  std::vector<GraphInput> used;
-  for (GraphInput& input : m_inputs) {
+  std::vector<FrameInput> used;
+  for (FrameInput& input : m_inputs) {
     if (!m_graph.node(input.node).users().empty()) {
       used.push_back(std::move(input));
       continue;

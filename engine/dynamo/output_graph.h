@@ -13,7 +13,7 @@
 namespace kerf::inline dynamo {
 
 /// A node together with the Python call that it stands for. Arguments hold proxies where tensors go.
-struct RecordedCall {
+struct TracedCall {
   NodeId node;
   std::string method;  ///< of a call_method
   Ref callable;        ///< of a call_function
@@ -21,7 +21,7 @@ struct RecordedCall {
   Ref kwargs;  ///< null where there are none
 };
 
-struct GraphInput {
+struct FrameInput {
   NodeId node;
   SourcePtr source;
   Ref proxy;
@@ -30,8 +30,8 @@ struct GraphInput {
 class OutputGraph {
  public:
   const Graph& graph() const { return m_graph; }
-  const std::vector<GraphInput>& inputs() const { return m_inputs; }
-  const std::vector<RecordedCall>& calls() const { return m_calls; }
+  const std::vector<FrameInput>& inputs() const { return m_inputs; }
+  const std::vector<TracedCall>& calls() const { return m_calls; }
   /// Calls that count as work: all but placeholders.
   std::size_t countCalls() const { return m_calls.size(); }
 
@@ -39,7 +39,7 @@ class OutputGraph {
   Ref callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
   Ref callMethod(const std::string& method, PyObject* args, PyObject* kwargs);
   /// A call whose result the caller knows (set_grad_enabled): a node, and nothing derived.
-  NodeId record(Opcode op, const std::string& target, RecordedCall call);
+  NodeId record(Opcode op, const std::string& target, TracedCall call);
   /// The node of a proxy; makes a placeholder of an input at its first use.
   NodeId nodeOf(ProxyState& proxy);
 
@@ -55,7 +55,7 @@ class OutputGraph {
   Argument argumentOf(PyObject* object);
   ArgumentList argumentsOf(PyObject* tuple);
   KeywordArguments keywordsOf(PyObject* dict);
-  Ref derive(const RecordedCall& call, const std::string& name);
+  Ref derive(const TracedCall& call, const std::string& name);
   Ref deriveLast(const std::string& name);
   void dropGradModePairs();
   void dropUnusedItems();
@@ -64,16 +64,16 @@ class OutputGraph {
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);
 
   Graph m_graph;
-  std::vector<GraphInput> m_inputs;
-  std::vector<RecordedCall> m_calls;
+  std::vector<FrameInput> m_inputs;
+  std::vector<TracedCall> m_calls;
   Ref m_arguments;  ///< keeps callables alive
 };
 
 /// The values of proxies while a recorded graph runs again.
 using NodeValues = std::unordered_map<std::uint32_t, Ref>;
 /// Runs all calls; false with a Python exception set.
-bool replay(const std::vector<RecordedCall>& calls, NodeValues& values);
+bool replay(const std::vector<TracedCall>& calls, NodeValues& values);
 /// One call; null with a Python exception set where it fails.
-Ref replayCall(const RecordedCall& call, const NodeValues& values);
+Ref replayCall(const TracedCall& call, const NodeValues& values);
 
 }  // namespace kerf::inline dynamo

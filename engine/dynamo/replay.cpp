@@ -59,7 +59,7 @@ class Filler {
   const NodeValues& m_values;
 };
 
-Ref runCall(const RecordedCall& call, const Filler& filler) {
+Ref runCall(const TracedCall& call, const Filler& filler) {
   const Ref args = filler.fill(call.args.get());
   const Ref kwargs = filler.fill(call.kwargs.get());
   if (!args || (call.kwargs && !kwargs)) return {};
@@ -71,11 +71,11 @@ Ref runCall(const RecordedCall& call, const Filler& filler) {
 
 }  // namespace
 
-Ref replayCall(const RecordedCall& call, const NodeValues& values) { return runCall(call, Filler(values)); }
+Ref replayCall(const TracedCall& call, const NodeValues& values) { return runCall(call, Filler(values)); }
 
-bool replay(const std::vector<RecordedCall>& calls, NodeValues& values) {
+bool replay(const std::vector<TracedCall>& calls, NodeValues& values) {
   const Filler filler(values);
-  for (const RecordedCall& call : calls) {
+  for (const TracedCall& call : calls) {
     Ref result = runCall(call, filler);
     if (!result) return false;
     values[call.node.index] = std::move(result);

@@ -11,7 +11,7 @@
 
 namespace kerf::inline dynamo {
 
-class Tracer;
+class FrameTracer;
 
 struct StandIn {
   enum class Kind { List, Dict, Set, Tuple, Object, Cell, Opaque };
@@ -36,7 +36,7 @@ struct Effect {
 
 class SideEffects {
  public:
-  explicit SideEffects(Tracer& tracer) : m_tracer(tracer) {}
+  explicit SideEffects(FrameTracer& tracer) : m_tracer(tracer) {}
   /// What stands for an object of the program (VariableBuilder).
   VariableTracker wrap(PyObject* real, SourcePtr source);
   /// The stand-in's record; null for what tracing made, and for constants.
@@ -80,7 +80,7 @@ class SideEffects {
     std::string name;
     Ref value;
   };
-  Tracer& m_tracer;
+  FrameTracer& m_tracer;
   std::vector<std::unique_ptr<StandIn>> m_standIns;
   std::unordered_map<PyObject*, StandIn*> m_byValue;
   std::unordered_map<PyObject*, StandIn*> m_byReal;

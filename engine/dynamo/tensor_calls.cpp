@@ -19,7 +19,7 @@ struct TensorMethod {
 
 PyObject* callMethodObject(PyObject* object, PyObject* args, PyObject* kwargs) {
   auto* method = reinterpret_cast<TensorMethod*>(object);
-  Tracer* tracer = Tracer::active();
+  FrameTracer* tracer = FrameTracer::active();
   if (tracer == nullptr) return PyErr_Format(PyExc_RuntimeError, "a tensor of a trace outlived it");
   try {
     return tensorMethod(*tracer, method->self, textOf(method->name), args, kwargs).release();
@@ -196,7 +196,7 @@ void followMethod(PyObject* self, const std::string& name, PyObject* args, const
   static_cast<void>(args);
 }
 
-Ref getattrNode(Tracer& tracer, PyObject* self, const std::string& name) {
+Ref getattrNode(FrameTracer& tracer, PyObject* self, const std::string& name) {
   const Ref builtins = Ref::borrow(PyEval_GetBuiltins());
   const Ref getattr = Ref::borrow(PyDict_GetItemString(builtins.get(), "getattr"));
   const Ref args = Ref::steal(PyTuple_Pack(2, self, makeText(name).get()));
@@ -204,7 +204,7 @@ Ref getattrNode(Tracer& tracer, PyObject* self, const std::string& name) {
 }
 
 /// Attributes of the class: methods of torch.Tensor are calls, those of a program's own subclass are traced.
-Ref classAttribute(Tracer& tracer, PyObject* self, const ProxyState& proxy, const std::string& name) {
+Ref classAttribute(FrameTracer& tracer, PyObject* self, const ProxyState& proxy, const std::string& name) {
   auto* type = proxy.pythonClass ? reinterpret_cast<PyTypeObject*>(proxy.pythonClass.get()) : tensorClass();
   const Ref key = makeText(name);
   PyObject* found = _PyType_Lookup(type, key.get());
@@ -229,7 +229,7 @@ Ref torchObject(const char* name) {
   return found;
 }
 
-Ref tensorOperator(Tracer& tracer, const char* name, PyObject* args) {
+Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
   const std::string_view op = name;
   if (op == "getitem") refuseMasks(PyTuple_GET_ITEM(args, 1));
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
@@ -252,9 +252,9 @@ Ref tensorOperator(Tracer& tracer, const char* name, PyObject* args) {
   return result;
 }
 
-Ref tensorSetItem(Tracer& tracer, PyObject* args) {
+Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
   const Ref function = operatorFunction("setitem");
-  RecordedCall call{{}, {}, function, Ref::borrow(args), {}};
+  TracedCall call{{}, {}, function, Ref::borrow(args), {}};
   tracer.graph.record(Opcode::CallFunction, "operator.setitem", std::move(call));
   ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
   const ProxyState* value = proxyOf(PyTuple_GET_ITEM(args, 2));
@@ -262,7 +262,7 @@ Ref tensorSetItem(Tracer& tracer, PyObject* args) {
   return Ref::borrow(Py_None);
 }
 
-Ref tensorMethod(Tracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
+Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   const ProxyState& proxy = *proxyOf(self);
   if (name == "size") return sizesOrOne(proxy.fake.symSizes(), args, kwargs, true);
   if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
@@ -279,7 +279,7 @@ Ref tensorMethod(Tracer& tracer, PyObject* self, const std::string& name, PyObje
   return result;
 }
 
-Ref tensorAttribute(Tracer& tracer, PyObject* self, const std::string& name) {
+Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name) {
   ProxyState& proxy = *proxyOf(self);
   if (name == "__class__")
     return proxy.pythonClass ? proxy.pythonClass : Ref::borrow(reinterpret_cast<PyObject*>(tensorClass()));
@@ -316,7 +316,7 @@ Ref tensorAttribute(Tracer& tracer, PyObject* self, const std::string& name) {
   return classAttribute(tracer, self, proxy, name);
 }
 
-Ref tensorSetAttribute(Tracer& tracer, PyObject* self, const std::string& name, PyObject* value) {
+Ref tensorSetAttribute(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* value) {
   ProxyState& proxy = *proxyOf(self);
   if (value == nullptr || name == "data" || name == "grad" || name == "requires_grad" || name == "names")
     unsupported("Unsupported Tensor attribute", "Dynamo cannot trace setting an attribute of a tensor.", name);
@@ -325,7 +325,7 @@ Ref tensorSetAttribute(Tracer& tracer, PyObject* self, const std::string& name, 
   return Ref::borrow(Py_None);
 }
 
-Ref tensorIterator(Tracer& tracer, PyObject* self) {
+Ref tensorIterator(FrameTracer& tracer, PyObject* self) {
   const Tensor& fake = proxyOf(self)->fake;
   if (fake.dim() == 0) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");

@@ -7,21 +7,22 @@
 
 namespace kerf::inline dynamo {
 
-class Tracer;
+class FrameTracer;
 
 /// operator.NAME of a tuple of operands.
-Ref tensorOperator(Tracer& tracer, const char* name, PyObject* args);
-Ref tensorSetItem(Tracer& tracer, PyObject* args);
+Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args);
+Ref tensorSetItem(FrameTracer& tracer, PyObject* args);
 /// x.NAME(*args, **kwargs).
-Ref tensorMethod(Tracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs);
-Ref tensorAttribute(Tracer& tracer, PyObject* self, const std::string& name);
-Ref tensorSetAttribute(Tracer& tracer, PyObject* self, const std::string& name, PyObject* value);
-Ref tensorIterator(Tracer& tracer, PyObject* self);
+Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs);
+Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name);
+Ref tensorSetAttribute(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* value);
+Ref tensorIterator(FrameTracer& tracer, PyObject* self);
 
 /// The name by which Dynamo's graphs call a function of torch that goes into the graph; empty for everything else.
 std::string graphFunctionName(PyObject* callable);
 /// A call of such a function: a node, a constant, or a graph break.
-Ref traceTorchFunction(Tracer& tracer, const std::string& name, PyObject* callable, PyObject* args, PyObject* kwargs);
+Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* callable, PyObject* args,
+                       PyObject* kwargs);
 /// An object of module torch by its path: "Size".
 Ref torchObject(const char* name);
 

@@ -20,7 +20,7 @@ TensorProxy* asProxy(PyObject* object) { return reinterpret_cast<TensorProxy*>(o
 /// Runs what may throw in a slot that C code calls.
 template <class Body>
 PyObject* guarded(Body body) {
-  Tracer* tracer = Tracer::active();
+  FrameTracer* tracer = FrameTracer::active();
   if (tracer == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "a tensor of a trace outlived it");
     return nullptr;
@@ -35,14 +35,14 @@ PyObject* guarded(Body body) {
 }
 
 PyObject* binary(const char* name, PyObject* a, PyObject* b) {
-  return guarded([&](Tracer& tracer) {
+  return guarded([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(2, a, b));
     return tensorOperator(tracer, name, args.get());
   });
 }
 
 PyObject* unary(const char* name, PyObject* a) {
-  return guarded([&](Tracer& tracer) {
+  return guarded([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(1, a));
     return tensorOperator(tracer, name, args.get());
   });
@@ -80,7 +80,7 @@ PyObject* positive(PyObject* a) { return unary("pos", a); }
 PyObject* invert(PyObject* a) { return unary("invert", a); }
 PyObject* absolute(PyObject* a) {
   return guarded(
-      [&](Tracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
+      [&](FrameTracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
 }
 PyObject* subscript(PyObject* a, PyObject* key) { return binary("getitem", a, key); }
 
@@ -90,7 +90,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 }
 
 int assignItem(PyObject* self, PyObject* key, PyObject* value) {
-  PyObject* done = guarded([&](Tracer& tracer) {
+  PyObject* done = guarded([&](FrameTracer& tracer) {
     if (value == nullptr) unsupported("Unsupported method call", "A tensor's items cannot be deleted.", "__delitem__");
     const Ref args = Ref::steal(PyTuple_Pack(3, self, key, value));
     return tensorSetItem(tracer, args.get());
@@ -107,12 +107,12 @@ Py_ssize_t length(PyObject* self) {
 }
 
 PyObject* iterate(PyObject* self) {
-  return guarded([&](Tracer& tracer) { return tensorIterator(tracer, self); });
+  return guarded([&](FrameTracer& tracer) { return tensorIterator(tracer, self); });
 }
 
 /// What needs the data: a graph break, whose words depend on who asks.
 int truth(PyObject* self) {
-  guarded([&](Tracer&) -> Ref {
+  guarded([&](FrameTracer&) -> Ref {
     unsupported("Data-dependent branching",
                 "Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing "
                 "dynamic control flow.",
@@ -123,23 +123,24 @@ int truth(PyObject* self) {
 }
 
 PyObject* asNumber(PyObject* self) {
-  return guarded(
-      [&](Tracer& tracer) { return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr); });
+  return guarded([&](FrameTracer& tracer) {
+    return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr);
+  });
 }
 
 PyObject* asText(PyObject* self) {
-  return guarded([&](Tracer&) -> Ref {
+  return guarded([&](FrameTracer&) -> Ref {
     unsupported("Unsupported method call", "A tensor's text needs its data.", "call_method TensorVariable() __repr__");
     return Ref::borrow(self);
   });
 }
 
 PyObject* attribute(PyObject* self, PyObject* name) {
-  return guarded([&](Tracer& tracer) { return tensorAttribute(tracer, self, textOf(name)); });
+  return guarded([&](FrameTracer& tracer) { return tensorAttribute(tracer, self, textOf(name)); });
 }
 
 int storeAttribute(PyObject* self, PyObject* name, PyObject* value) {
-  PyObject* done = guarded([&](Tracer& tracer) { return tensorSetAttribute(tracer, self, textOf(name), value); });
+  PyObject* done = guarded([&](FrameTracer& tracer) { return tensorSetAttribute(tracer, self, textOf(name), value); });
   Py_XDECREF(done);
   return done != nullptr ? 0 : -1;
 }

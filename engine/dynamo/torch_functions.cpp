@@ -51,7 +51,7 @@ bool holdsTensor(PyObject* object) {
   return false;
 }
 
-Ref setGradEnabled(Tracer& tracer, const std::string& name, PyObject* callable, PyObject* args) {
+Ref setGradEnabled(FrameTracer& tracer, const std::string& name, PyObject* callable, PyObject* args) {
   const bool enabled = PyObject_IsTrue(PyTuple_GET_ITEM(args, 0)) == 1;
   if (enabled == tracer.graph.gradEnabled) return Ref::borrow(Py_None);
   tracer.graph.record(Opcode::CallFunction, name, {{}, {}, Ref::borrow(callable), Ref::borrow(args), {}});
@@ -83,7 +83,8 @@ std::string graphFunctionName(PyObject* callable) {
   return PyCFunction_Check(callable) ? ofModule(callable) : std::string();
 }
 
-Ref traceTorchFunction(Tracer& tracer, const std::string& name, PyObject* callable, PyObject* args, PyObject* kwargs) {
+Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* callable, PyObject* args,
+                       PyObject* kwargs) {
   const std::string last = lastPart(name);
   const bool method = name.starts_with("torch.Tensor.") || name.starts_with("torch._C.TensorBase.");
   if (method && PyTuple_GET_SIZE(args) > 0 && proxyOf(PyTuple_GET_ITEM(args, 0)) != nullptr) {

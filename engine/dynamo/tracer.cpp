@@ -9,7 +9,7 @@
 namespace kerf::inline dynamo {
 namespace {
 
-Tracer* activeTracer = nullptr;
+FrameTracer* activeTracer = nullptr;
 int nativeDepth = 0;
 
 Guard contentsGuard(const StandIn& standIn) {
@@ -27,21 +27,21 @@ Guard contentsGuard(const StandIn& standIn) {
 
 }  // namespace
 
-Tracer* Tracer::active() { return activeTracer; }
+FrameTracer* FrameTracer::active() { return activeTracer; }
 
-TraceScope::TraceScope(Tracer& tracer) : m_before(activeTracer) { activeTracer = &tracer; }
+TraceScope::TraceScope(FrameTracer& tracer) : m_before(activeTracer) { activeTracer = &tracer; }
 TraceScope::~TraceScope() { activeTracer = m_before; }
 
 NativeScope::NativeScope() { ++nativeDepth; }
 NativeScope::~NativeScope() { --nativeDepth; }
 bool NativeScope::active() { return nativeDepth > 0; }
 
-void Tracer::addGuard(Guard guard) {
+void FrameTracer::addGuard(Guard guard) {
   if (guard.userLine.empty() && translator != nullptr) guard.userLine = translator->where();
   guards.add(std::move(guard));
 }
 
-void Tracer::realize(VariableTracker& variable) {
+void FrameTracer::realize(VariableTracker& variable) {
   if (!variable) return;
   StandIn* standIn = effects.find(variable.get());
   if (standIn == nullptr) {
@@ -71,7 +71,7 @@ void Tracer::realize(VariableTracker& variable) {
   if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
 }
 
-void Tracer::realizeDeep(PyObject* value) {
+void FrameTracer::realizeDeep(PyObject* value) {
   if (value == nullptr || isConstant(value)) return;
   if (std::ranges::find(m_realizing, value) != m_realizing.end()) return;
   m_realizing.push_back(value);
@@ -97,21 +97,21 @@ void Tracer::realizeDeep(PyObject* value) {
   m_realizing.pop_back();
 }
 
-std::vector<std::string> Tracer::userStack() const {
+std::vector<std::string> FrameTracer::userStack() const {
   std::vector<std::string> lines;
   for (const InstructionTranslator* at = translator; at != nullptr; at = at->parent()) lines.push_back(at->where());
   std::ranges::reverse(lines);
   return lines;
 }
 
-PyObject* Tracer::keepException() {
+PyObject* FrameTracer::keepException() {
   if (!m_pending) m_pending = std::current_exception();
   // BaseException, so that no handler of the program takes it for its own.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemExit, "tracing stopped");
   return nullptr;
 }
 
-Ref Tracer::checked(PyObject* object) {
+Ref FrameTracer::checked(PyObject* object) {
   if (m_pending) {
     Py_XDECREF(object);
     PyErr_Clear();
@@ -121,7 +121,7 @@ Ref Tracer::checked(PyObject* object) {
   return Ref::steal(object);
 }
 
-void Tracer::checkStatus(int status) {
+void FrameTracer::checkStatus(int status) {
   if (m_pending) {
     PyErr_Clear();
     std::rethrow_exception(std::exchange(m_pending, nullptr));

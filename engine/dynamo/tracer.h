@@ -1,4 +1,4 @@
-// Tracer: what one trace of a frame shares: its graph, its side effects, its guards, and where it is.
+// FrameTracer: what one trace of a frame shares: its graph, its side effects, its guards, and where it is.
 #pragma once
 
 #include <exception>
@@ -15,9 +15,9 @@ namespace kerf::inline dynamo {
 
 class InstructionTranslator;
 
-class Tracer {
+class FrameTracer {
  public:
-  Tracer() : effects(*this) {}
+  FrameTracer() : effects(*this) {}
   OutputGraph graph;
   SideEffects effects;
   GuardSet guards;
@@ -33,7 +33,7 @@ class Tracer {
   std::vector<Ref> kept;  ///< objects whose identity tracing relies on
 
   /// The trace that goes on in this process; null where none does.
-  static Tracer* active();
+  static FrameTracer* active();
 
   /// Guards what a lazy value stands for; then it is looked at.
   void realize(VariableTracker& variable);
@@ -58,13 +58,13 @@ class Tracer {
 /// Makes a trace the active one.
 class TraceScope {
  public:
-  explicit TraceScope(Tracer& tracer);
+  explicit TraceScope(FrameTracer& tracer);
   ~TraceScope();
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
  private:
-  Tracer* m_before;
+  FrameTracer* m_before;
 };
 
 /// While it lives, Python code runs as it is: neither traced nor compiled.

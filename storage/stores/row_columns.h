@@ -4,6 +4,16 @@
 #include "storage/database/table_rows.h"
 #include "storage/stores/store.h"
 
+namespace kerf::inline storage::inline stores {
+
+/// A part of the source of a graph or record.
+template <class Member>
+constexpr auto sourceColumn(const char* name, Member SourceRow::* member) {
+  return column(name, [member](auto& row) -> auto& { return row.source.*member; });
+}
+
+}  // namespace kerf::inline storage::inline stores
+
 namespace kerf::inline storage::inline database {
 
 template <>
@@ -15,12 +25,6 @@ inline constexpr auto columnsOf<CaptureRow> = tableColumns(
     readOnly("(SELECT count(*) FROM compiles WHERE compiles.capture = captures.id)", &CaptureRow::compileCount),
     readOnly("(SELECT count(*) FROM records WHERE records.capture = captures.id)", &CaptureRow::recordCount),
     readOnly("(SELECT count(*) FROM capture_files WHERE capture_files.capture = captures.id)", &CaptureRow::fileCount));
-
-/// A part of the source of a graph or record.
-template <class Member>
-constexpr auto sourceColumn(const char* name, Member SourceRow::* member) {
-  return column(name, [member](auto& row) -> auto& { return row.source.*member; });
-}
 
 template <>
 inline constexpr auto columnsOf<GraphRow> = tableColumns(
