@@ -129,7 +129,12 @@ Result<CompileVerification> verifyPlan(Capture capture, const StagePlan& plan, c
                                        const SymbolBindings& symbols, const Job& job, VerifyProgress& progress) {
   KERF_TRY(const auto choice, parseInputChoice(request.capture.inputs));
   const LoadStage load = [&](CapturedGraph graph, const SymbolBindings& own) -> Result<ValueList> {
-    GraphSource source{{request.capture.text, {}}, own, choice.fill, request.capture.seed, choice.file};
+    GraphSource source;  // assigned by field: GCC 12 takes what braces leave out for uninitialised
+    source.text = request.capture.text;
+    source.symbols = own;
+    source.fill = choice.fill;
+    source.seed = request.capture.seed;
+    source.inputFile = choice.file;
     source.capture.graphs.push_back(std::move(graph));
     KERF_TRY(RunnableGraph ready, runnable(std::move(source), job));
     return std::move(ready.inputs);
