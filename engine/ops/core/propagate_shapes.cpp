@@ -198,12 +198,15 @@ class Propagation {
     if (m_conflicts == nullptr) return false;
     const Node& node = m_module.graph.node(id);
     auto what = contradictionOf(recorded, derived);
-    if (!what || (*what == "stride" && choosesStrides(node))) return false;
+    const bool free = choosesStrides(node);
+    if (!what && !free) return false;
     const OpInfo* op = findOp(node);
-    m_conflicts->push_back(
-        {node.name(), op != nullptr ? op->schema.qualifiedName() : node.target(), std::move(*what), recorded, derived});
-    if (auto value = valueOf(recorded)) m_values.insert_or_assign(id, std::move(*value));
-    return true;
+    if (what && !(free && *what == "stride"))
+      m_conflicts->push_back({node.name(), op != nullptr ? op->schema.qualifiedName() : node.target(), std::move(*what),
+                              recorded, derived});
+    auto value = valueOf(recorded);
+    if (value) m_values.insert_or_assign(id, std::move(*value));
+    return what || value.has_value();
   }
 
   /// Ops whose kernels choose the layout of what they give, each device its own.

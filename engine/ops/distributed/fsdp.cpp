@@ -7,11 +7,23 @@
 namespace kerf::inline ops {
 namespace {
 
+/// `count` elements at place `rank`, inside of the buffer; what is not known yet is taken to fit.
+Result<void> checkPart(const BoundArguments& args, const Tensor& buffer, SymInt count, SymInt rank) {
+  const SymInt size = buffer.symSize(0);
+  if (count.isSymbolic() || rank.isSymbolic()) return {};
+  const std::int64_t elements = count, place = rank;
+  if (elements < 0 || place < 0) return mismatch(args, "rank {} and {} elements cannot be negative", place, elements);
+  if (size.isSymbolic() || elements == 0 || place < std::int64_t(size) / elements) return {};
+  return mismatch(args, "the part of rank {}, {} elements, lies beyond the buffer of {}", place, elements,
+                  std::int64_t(size));
+}
+
 /// The rank's part of the buffer, and the buffer.
 Result<Value> copyInShape(const BoundArguments& args) {
   const Tensor& buffer = args.tensor(1);
   if (buffer.dim() != 1) return mismatch(args, "all_gather_output must have one dimension, got {}", buffer.dim());
   const SymInt count = args.symInteger(3), rank = args.symInteger(4);
+  KERF_CHECK(checkPart(args, buffer, count, rank));
   const SymInt stride = buffer.symStride(0);
   return tensorList(
       {metaTensor(buffer.dtype(), SymSizes{count}, SymSizes{stride}, buffer.symOffset() + count * rank * stride),
@@ -41,6 +53,8 @@ Result<Value> copyIn(const BoundArguments& args) {
            callTensorOp("aten.slice.Tensor"_op, {buffer, std::int64_t{0}, count * rank, count * (rank + 1)}));
   std::int64_t at = 0;
   for (const Tensor& input : args.tensors(0)) {
+    if (input.numel() > count - at)
+      return mismatch(args, "the inputs have more than the {} elements of a rank's part", count);
     KERF_TRY(const Tensor part, callTensorOp("aten.slice.Tensor"_op, {own, std::int64_t{0}, at, at + input.numel()}));
     KERF_CHECK(write(input, part));
     at += input.numel();
@@ -56,6 +70,7 @@ Result<Value> copyOut(const BoundArguments& args) {
   if (out.size() != sizes.size()) return mismatch(args, "{} sizes for {} tensors", sizes.size(), out.size());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
+    if (sizes[i] < 0) return mismatch(args, "a size of {} is negative", sizes[i]);
     KERF_TRY(const Tensor part, callTensorOp("aten.slice.Tensor"_op, {buffer, args.integer(2), at, at + sizes[i]}));
     KERF_CHECK(write(part, out[i]));
     at += sizes[i];
@@ -63,12 +78,17 @@ Result<Value> copyOut(const BoundArguments& args) {
   return Value();
 }
 
+constexpr std::int64_t mostChunks = 1 << 20;  ///< one for each rank
+
 /// Gradients padded to equal chunks, chunk by chunk behind each other.
 Result<Value> chunkCat(const BoundArguments& args) {
   if (args.integer(1) != 0) return fail(ErrorCode::UnsupportedOp, "{} along another dimension than 0", args.opName());
   const std::int64_t chunks = args.integer(2);
+  if (chunks < 1 || chunks > mostChunks)
+    return mismatch(args, "num_chunks must be from 1 to {}, got {}", mostChunks, chunks);
   ValueList rows;
   for (const Tensor& tensor : args.tensors(0)) {
+    if (tensor.dim() == 0) return mismatch(args, "a tensor without dimensions has no chunks");
     const std::int64_t missing = (chunks - tensor.size(0) % chunks) % chunks;
     Sizes padding(std::size_t(2 * tensor.dim()), 0);
     padding.back() = missing;
