@@ -1,7 +1,7 @@
-"""Runs a recorded program's calls as the recorder did, without compiling: what they give, as text and tensors."""
+"""Runs a recorded program's calls as the recorder did, compiled or not: what they give, as text and tensors."""
 
 
-def _kerf_run():
+def _kerf_run(compiled):
     import collections
     import contextlib
     import io
@@ -75,7 +75,7 @@ def _kerf_run():
         if total is not None:
             total.backward()
 
-    def one(number, function, args, kwargs):
+    def one(number, function, target, args, kwargs):
         answer = {}
         before = space.get("before")
         if before is not None:
@@ -85,7 +85,7 @@ def _kerf_run():
             leaf.grad = None
         torch.manual_seed(100 + number)
         try:
-            result = function(*args, **kwargs)
+            result = target(*args, **kwargs)
             answer["result"] = describe(result, f"c{number}.out", [0])
             if backward:
                 run_backward(result)
@@ -112,8 +112,13 @@ def _kerf_run():
     for call in later:
         with_keywords = len(call) == 2 and isinstance(call[0], tuple) and isinstance(call[1], dict)
         calls.append((call[0], call[1]) if with_keywords else (tuple(call), {}))
-    answers = [one(number, function, *call) for number, call in enumerate(calls)]
-    return [json.dumps(answers), names, tensors]
-
-
-answer = _kerf_run()
+    target, log, first = function, "", 0
+    if compiled:
+        target = torch.compile(function, **{"backend": "eager", **space.get("KWARGS", {})})
+    answers = []
+    for number, call in enumerate(calls):
+        answers.append(one(number, function, target, *call))
+        if compiled:
+            log = torch._C._dynamo.log()
+            first = first if number else len(json.loads(log)["frames"])
+    return [json.dumps(answers), names, tensors, log, first]

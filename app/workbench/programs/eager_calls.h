@@ -5,7 +5,7 @@
 
 namespace kerf::workbench {
 
-/// resources/programs/eager_calls.py.
+/// resources/programs/eager_calls.py: defines _kerf_run(compiled).
 std::string_view eagerCalls();
 
 }  // namespace kerf::workbench

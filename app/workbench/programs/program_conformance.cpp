@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "app/workbench/programs/eager_calls.h"
 #include "app/workbench/programs/program_runs.h"
+#include "app/workbench/programs/recorded_log.h"
 #include "app/workbench/programs/recorded_values.h"
 
 namespace kerf::workbench {
@@ -15,19 +18,21 @@ namespace {
 
 using Path = std::filesystem::path;
 
-/// Fields in the order of ConformanceAnswer::fields.
-enum Field { Values, Output };
-constexpr std::string_view fieldNames[] = {"values", "output"};
+/// Fields in the order of ConformanceAnswer::fields; those of Dynamo's log stand between the two.
+constexpr std::string_view valuesField = "values", outputField = "output";
 
-std::vector<Path> recordedIn(const Path& folder) {
+bool isRecorded(const Path& path) {
+  std::error_code ignored;
+  return path.extension() == ".py" && std::filesystem::exists(Path(path).replace_extension(".json"), ignored);
+}
+
+std::vector<Path> recordedIn(const Path& path) {
+  if (isRecorded(path)) return {path};
   std::vector<Path> found;
   std::error_code ignored;
-  for (const Path& part : {folder, folder / "programs", folder / "scripts"})
-    for (const auto& entry : std::filesystem::directory_iterator(part, ignored)) {
-      const Path& path = entry.path();
-      if (path.extension() == ".py" && std::filesystem::exists(Path(path).replace_extension(".json"), ignored))
-        found.push_back(path);
-    }
+  for (const Path& part : {path, path / "programs", path / "scripts"})
+    for (const auto& entry : std::filesystem::directory_iterator(part, ignored))
+      if (isRecorded(entry.path())) found.push_back(entry.path());
   std::ranges::sort(found);
   return found;
 }
@@ -40,44 +45,95 @@ Result<std::string> textOf(const Path& path) {
   return std::move(text).str();
 }
 
-/// Empty where what the program gave is what was recorded.
-std::string differenceOf(const Path& path, const Recording& recording, const std::stop_token& stop) {
+using Differences = std::map<std::string_view, std::string>;
+
+/// What one run of a program gave, and the log of what it compiled.
+struct GivenRun {
+  std::string failure;  ///< empty where the driver bound its answer
+  Value values;
+  std::string output;
+  nlohmann::json log;
+  std::size_t firstFrames = 0;
+};
+
+GivenRun runRecorded(const Path& path, const Recording& recording, bool compiled, const std::stop_token& stop) {
+  GivenRun given;
   const auto text = textOf(path);
-  if (!text) return text.error().text();
+  if (!text) return {text.error().text(), {}, {}, {}, 0};
   ProgramRun run{.text = *text, .name = path.filename().string()};
+  run.driverAlways = recording.isScript;
+  run.driver = "import torch\nanswer = torch._C._dynamo.log()\n";
   if (!recording.isScript) {
     run.prologue = "import torch\ntorch.manual_seed(0)\n";
-    run.driver = std::string(eagerCalls());
+    run.driver = std::string(eagerCalls()) + (compiled ? "\nanswer = _kerf_run(True)\n" : "\nanswer = _kerf_run(False)\n");
   }
-  const auto ran = runProgramValues(run, stop);
-  if (!ran) return ran.error().text();
-  if (recording.isScript)
-    return ran->output == recording.output ? "" : "it prints other text: " + ran->output.substr(0, 200);
-  if (!ran->exception.empty()) return ran->exception;
-  return compareValues(recording, ran->values);
+  auto ran = runProgramValues(run, stop);
+  if (!ran) return {ran.error().text(), {}, {}, {}, 0};
+  given.output = std::move(ran->output);
+  given.values = std::move(ran->values);
+  if (!recording.isScript) given.failure = std::move(ran->exception);
+  const Value* log = recording.isScript ? &given.values : nullptr;
+  if (given.values.isList() && given.values.list().size() == 5) {
+    log = &given.values.list()[3];
+    if (const auto* frames = given.values.list()[4].as<std::int64_t>()) given.firstFrames = std::size_t(*frames);
+  }
+  if (const auto* json = log != nullptr ? log->as<std::string>() : nullptr)
+    given.log = nlohmann::json::parse(*json, nullptr, false);
+  return given;
+}
+
+std::string valueDifference(const Recording& recording, const GivenRun& given) {
+  return given.failure.empty() ? compareValues(recording, given.values) : given.failure;
+}
+
+Differences differencesOf(const Path& path, const Recording& recording, const std::stop_token& stop) {
+  const GivenRun given = runRecorded(path, recording, true, stop);
+  Differences differences = compareLog(recording.document, given.log, given.firstFrames);
+  if (recording.isScript) {
+    differences[outputField] =
+        given.output == recording.output ? "" : "it prints other text: " + given.output.substr(0, 200);
+    return differences;
+  }
+  std::string& values = differences[valuesField];
+  values = valueDifference(recording, runRecorded(path, recording, false, stop));
+  if (!values.empty()) return differences;
+  if (const std::string text = valueDifference(recording, given); !text.empty()) values = "compiled: " + text;
+  return differences;
+}
+
+void count(ConformanceAnswer& answer, const std::string& name, const Differences& differences) {
+  bool agrees = true;
+  for (RanksFieldRow& field : answer.fields) {
+    const auto found = differences.find(field.field);
+    if (found == differences.end()) continue;
+    ++field.asked;
+    if (found->second.empty()) {
+      ++field.equal;
+      continue;
+    }
+    agrees = false;
+    answer.differences.push_back({name, field.field, found->second});
+  }
+  ++answer.cases;
+  ++(agrees ? answer.agreed : answer.failed);
 }
 
 }  // namespace
 
-bool holdsPrograms(const Path& folder) { return std::filesystem::is_directory(folder) && !recordedIn(folder).empty(); }
+bool holdsPrograms(const Path& path) { return !recordedIn(path).empty(); }
 
-Result<ConformanceAnswer> replayPrograms(const Path& folder, std::stop_token stop) {
+Result<ConformanceAnswer> replayPrograms(const Path& folder, const Job& job) {
   ConformanceAnswer answer{ConformanceAnswer::Kind::Programs};
-  for (const std::string_view name : fieldNames) answer.fields.push_back({std::string(name)});
-  for (const Path& path : recordedIn(folder)) {
-    if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
-    KERF_TRY(const Recording recording, readRecording(Path(path).replace_extension(".json")));
-    RanksFieldRow& field = answer.fields[recording.isScript ? Output : Values];
-    const std::string difference = differenceOf(path, recording, stop);
-    ++answer.cases;
-    ++field.asked;
-    if (difference.empty()) {
-      ++field.equal;
-      ++answer.agreed;
-    } else {
-      ++answer.failed;
-      answer.differences.push_back({path.stem().string(), field.field, difference});
-    }
+  answer.fields.push_back({std::string(valuesField)});
+  for (const std::string_view name : logFieldNames) answer.fields.push_back({std::string(name)});
+  answer.fields.push_back({std::string(outputField)});
+  const std::vector<Path> programs = recordedIn(folder);
+  for (std::size_t k = 0; k < programs.size(); ++k) {
+    const std::string name = programs[k].stem().string();
+    if (!job.progress(fmt::format("{} of {} programs: {}", k + 1, programs.size(), name), double(k) / double(programs.size())))
+      return fail(ErrorCode::Cancelled, "stopped");
+    KERF_TRY(const Recording recording, readRecording(Path(programs[k]).replace_extension(".json")));
+    count(answer, name, differencesOf(programs[k], recording, job.stop));
   }
   return answer;
 }

@@ -39,7 +39,8 @@ Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramR
 
 Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
   ProgramRequest program{.text = run.text, .name = run.name, .prologue = run.prologue, .driver = run.driver};
-  KERF_TRY(ProgramAnswer answer, runProgram(program, torchEnvironment(), encodeObject, std::move(stop)));
+  program.driverAlways = run.driverAlways;
+  KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
   ProgramValues values{std::move(answer.output), std::move(answer.exception), {}};
   if (!answer.answer.empty()) {
     KERF_TRY(values.values, decodeObject(answer.answer));

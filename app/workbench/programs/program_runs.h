@@ -15,6 +15,7 @@ Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramR
 /// A program with what runs around it, and the value that its driver bound.
 struct ProgramRun {
   std::string text, name, prologue, driver;
+  bool driverAlways = false;  ///< also after an exception
 };
 struct ProgramValues {
   std::string output, exception;

@@ -14,14 +14,14 @@ namespace kerf::workbench {
 struct Recording {
   bool isScript = false;
   std::string output;       ///< of a script
-  nlohmann::json calls;     ///< of a program: `eager` of each call
+  nlohmann::json document;  ///< all of NAME.json
   SafetensorsFile tensors;  ///< of the eager run
 };
 
 /// NAME.json with NAME.safetensors beside it, where there is one.
 Result<Recording> readRecording(const std::filesystem::path& json);
 
-/// What differs first between the recording and what the driver bound: [JSON text, names, tensors]. Empty: nothing.
+/// What differs first between the recording and what the driver bound: [JSON text, names, tensors, …]. Empty: nothing.
 std::string compareValues(const Recording& recording, const Value& given);
 
 }  // namespace kerf::workbench

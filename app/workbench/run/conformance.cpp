@@ -75,7 +75,7 @@ Result<ConformanceAnswer> replay(const ConformanceRequest& request) {
 /// Programs run in children of their own, which a child cannot start; the rest in one child.
 Result<ConformanceAnswer> replayApart(const ConformanceRequest& request, const Job& job) {
   if (!request.gradients && !holdsRanks(request.path) && holdsPrograms(request.path))
-    return replayPrograms(request.path, job.stop);
+    return replayPrograms(request.path, job);
   const std::function body = [&] { return replay(request); };
   return inChild(body, patientLimits({}), job.stop, "replaying the recorded answers", ErrorCode::RuntimeFailed);
 }
