@@ -73,7 +73,9 @@ std::string summary(const CompileVerification& compile) {
   std::vector<std::string> bad;
   for (const auto& pair : compile.pairs)
     if (pair.different()) bad.push_back(pair.after);
-  if (!compile.odd.empty())
+  if (compile.odd.find(", ") != std::string::npos)
+    return fmt::format("{} differ from the stages before and behind them, which agree", compile.odd);
+  if (!compile.odd.empty() && bad.size() < 2)
     return fmt::format("{} differs from the stage before it and from the one after it, which agree", compile.odd);
   if (bad.empty()) return {};
   return fmt::format("different: {}", fmt::join(bad, ", "));

@@ -105,7 +105,7 @@ class Checker {
 
   Result<GradientCheck> run(const SlotValues& gradients, const GradientsAt& gradientsAt) {
     KERF_TRY(GradientCheck check, checkHere(gradients));
-    if (check.agrees()) return check;
+    if (check.agrees() || !check.suspects.empty()) return check;
     KERF_CHECK(moveInputs());
     KERF_TRY(const SlotValues there, gradientsAt(m_inputs));
     KERF_TRY(GradientCheck second, checkHere(there));
@@ -122,13 +122,19 @@ class Checker {
   Result<GradientCheck> checkHere(const SlotValues& gradients) {
     m_moved.clear();
     m_step = 0;
+    std::vector<std::string> misshaped;
     for (const auto& [slot, gradient] : gradients) {
       if (!slot.starts_with("grad:") || !isDifferentiable(gradient)) continue;
       const auto input = m_inputs.find("in:" + slot.substr(5));
       if (input == m_inputs.end() || !isDifferentiable(input->second)) continue;
-      if (input->second.tensor().sizes() != gradient.tensor().sizes()) continue;
+      if (input->second.tensor().sizes() != gradient.tensor().sizes()) {
+        misshaped.push_back(slot);  // no step tells what it should be, but this it cannot be
+        continue;
+      }
       KERF_TRY(m_moved.emplace_back(), movedInput(input->first, input->second, gradient));
     }
+    if (!misshaped.empty())
+      return GradientCheck{.done = true, .relativeError = HUGE_VAL, .inputs = misshaped.size(), .suspects = misshaped};
     if (m_moved.empty()) return GradientCheck{.why = "no input has a gradient"};
     GradientCheck check{.done = true, .inputs = m_moved.size()};
     std::vector<const Moved*> all;

@@ -44,6 +44,9 @@ class OwnStages {
 
   Result<std::vector<OwnPasses>> run() {
     m_plan.pairs.clear();
+    for (const UnreadStage& unread : m_plan.unread)
+      m_plan.notes.push_back(fmt::format("{} cannot be read: {}", unread.name, unread.why));
+    m_plan.unread.clear();
     const std::size_t recorded = m_plan.stages.size();
     for (std::size_t before = 0; before < recorded; ++before)
       for (const RecordedPasses& passes : recordedPasses) {

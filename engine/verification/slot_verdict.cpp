@@ -41,6 +41,11 @@ Result<SlotVerdict> judge(const Slot& slot, const SlotValuesOf& before, const Sl
     KERF_TRY(const auto rounded, differenceOf(*before.recorded, *after.recorded));
     KERF_TRY(const auto first, differenceOf(*before.wide, *before.recorded));
     KERF_TRY(const auto second, differenceOf(*after.wide, *after.recorded));
+    if (!rounded.reason.empty() && first.reason.empty() != second.reason.empty()) {
+      verdict.rounds = true;
+      verdict.ratio = HUGE_VAL;
+      verdict.reason = "in the recorded dtypes " + rounded.reason;
+    }
     verdict.maxAbsError = rounded.maxAbsError;
     verdict.errorBefore = first.relativeError;
     verdict.errorAfter = second.relativeError;
@@ -54,11 +59,11 @@ Result<SlotVerdict> judge(const Slot& slot, const SlotValuesOf& before, const Sl
       const double low = std::max(std::min(first.relativeError, second.relativeError), floor);
       const double rounding = std::max(first.relativeError, second.relativeError) / (roundingFactor * low);
       verdict.ratio = std::max(verdict.ratio, rounding);
-      verdict.rounds = rounding > 1;
-      if (verdict.rounds)
+      if (rounding > 1 && verdict.reason.empty())
         verdict.reason = fmt::format(
             "equal in fp64, but {:.2g} from it in the recorded dtypes where the other stage is {:.2g}",
             std::max(first.relativeError, second.relativeError), std::min(first.relativeError, second.relativeError));
+      verdict.rounds = verdict.rounds || rounding > 1;
     }
   }
   verdict.same = verdict.reason.empty();

@@ -11,13 +11,14 @@ namespace {
 constexpr StagePart sources[] = {StagePart::Joint, StagePart::Whole, StagePart::Forward, StagePart::Dynamo,
                                  StagePart::Backward};
 
-bool lacks(const Stage& stage, const SlotValues& values) {
-  return std::ranges::any_of(stage.inputs, [&](const Slot& slot) { return !values.contains(slot); });
+bool lacks(const Stage& stage, std::string_view only, const SlotValues& values) {
+  return std::ranges::any_of(stage.inputs,
+                             [&](const Slot& slot) { return slot.starts_with(only) && !values.contains(slot); });
 }
 
-/// A graph of its own, whose shapes are filled in.
+/// Those whose slots begin with `only`. A graph of its own, whose shapes are filled in.
 Result<void> addInputs(const CapturedGraph& graph, const Stage& stage, const SymbolBindings& given,
-                       const LoadStage& load, StageInputs& inputs) {
+                       const LoadStage& load, std::string_view only, StageInputs& inputs) {
   SymbolBindings own;
   for (const SymExpr& symbol : graph.symbols()) {
     const auto known = given.find(symbol.text);
@@ -27,7 +28,7 @@ Result<void> addInputs(const CapturedGraph& graph, const Stage& stage, const Sym
   }
   KERF_TRY(const auto values, load(graph, own));
   for (std::size_t i = 0; i < std::min(values.size(), stage.inputs.size()); ++i)
-    inputs.values.try_emplace(stage.inputs[i], values[i]);
+    if (stage.inputs[i].starts_with(only)) inputs.values.try_emplace(stage.inputs[i], values[i]);
   return {};
 }
 
@@ -49,10 +50,11 @@ Result<StageInputs> makeStageInputs(Capture& capture, const StagePlan& plan, con
     return std::ranges::find(plan.stages, part, &Stage::part) != plan.stages.end();
   };
   for (const StagePart part : sources) {
-    if (part == StagePart::Backward && has(StagePart::Forward)) continue;
+    // What a backward graph takes from the forward graph is not made up.
+    const std::string_view only = part == StagePart::Backward && has(StagePart::Forward) ? "tangent:" : "";
     for (const Stage& stage : plan.stages) {
-      if (stage.part != part || !lacks(stage, inputs.values)) continue;
-      const auto added = addInputs(capture.graphs[stage.graph], stage, symbols, load, inputs);
+      if (stage.part != part || !lacks(stage, only, inputs.values)) continue;
+      const auto added = addInputs(capture.graphs[stage.graph], stage, symbols, load, only, inputs);
       if (!added && added.error().code == ErrorCode::Cancelled) return fail(added.error());
       if (!added) inputs.notes.push_back(fmt::format("no inputs from {}: {}", stage.name, added.error().text()));
     }

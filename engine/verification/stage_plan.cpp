@@ -55,8 +55,8 @@ class Planner {
   }
 
   /// A graph that cannot be read keeps the others from nothing.
-  void leaveOut(const std::string& name, const Error& error) {
-    m_plan.notes.push_back(fmt::format("{} cannot be read: {}", name, error.text()));
+  void leaveOut(const CapturedGraph& graph, const Error& error) {
+    m_plan.unread.push_back({graph.name, graph.origin.stage, error.text(), m_plan.stages.size()});
   }
 
   StagePlan finish() {
@@ -76,10 +76,12 @@ class Planner {
     return found == m_plan.stages.end() ? nullptr : &*found;
   }
   bool hasNamed(StagePart part) const {
-    return std::ranges::any_of(m_plan.stages, [&](const Stage& stage) {
-      const auto named = std::ranges::find(namedStages, kind(stage), &NamedStage::stage);
+    const auto isNamed = [&](const std::string& name) {
+      const auto named = std::ranges::find(namedStages, name, &NamedStage::stage);
       return named != std::end(namedStages) && named->part == part;
-    });
+    };
+    return std::ranges::any_of(m_plan.stages, [&](const Stage& stage) { return isNamed(kind(stage)); }) ||
+           std::ranges::any_of(m_plan.unread, isNamed, &UnreadStage::kind);
   }
 
   StagePart partOf(const Stage& stage) const {
@@ -91,7 +93,8 @@ class Planner {
     const auto isJoint = [&](const Stage& other) {
       return kind(other) == "aot_joint_graph" && placeholderNames(module(other).graph) == names;
     };
-    return std::ranges::any_of(m_plan.stages, isJoint) ? StagePart::Joint : StagePart::Backward;
+    const bool namesJoint = kind(stage).find("joint") != std::string::npos;  // where the first one cannot be read
+    return namesJoint || std::ranges::any_of(m_plan.stages, isJoint) ? StagePart::Joint : StagePart::Backward;
   }
 
   void nameValues(Stage& stage) {
@@ -133,17 +136,16 @@ class Planner {
       if (m_plan.stages[i].part == part) follow(i, part);
   }
 
-  /// The first forward and backward graphs follow the joint graph together; without one, the forward graph follows
-  /// Dynamo's.
+  /// The first forward and backward graphs follow the joint graph together, or Dynamo's where there is none.
   void linkForwardAndBackward(std::map<StagePart, std::size_t>& last) {
     const Stage *forward = first(StagePart::Forward), *backward = first(StagePart::Backward);
     const auto indexOf = [&](const Stage* stage) { return std::size_t(stage - m_plan.stages.data()); };
-    if (forward != nullptr && backward != nullptr && last.contains(StagePart::Joint))
-      m_plan.pairs.push_back({last[StagePart::Joint], {indexOf(forward), indexOf(backward)}});
-    else if (forward != nullptr && last.contains(StagePart::Joint))
-      m_plan.pairs.push_back({last[StagePart::Joint], {indexOf(forward)}});
-    else if (forward != nullptr && last.contains(StagePart::Dynamo))
-      m_plan.pairs.push_back({last[StagePart::Dynamo], {indexOf(forward)}});
+    const auto before = last.find(last.contains(StagePart::Joint) ? StagePart::Joint : StagePart::Dynamo);
+    if (before == last.end() || (forward == nullptr && before->first == StagePart::Dynamo)) return;
+    std::vector<std::size_t> after;
+    for (const Stage* stage : {forward, backward})
+      if (stage != nullptr) after.push_back(indexOf(stage));
+    if (!after.empty()) m_plan.pairs.push_back({before->second, after});
   }
 
   const Capture& m_capture;
@@ -263,7 +265,7 @@ Result<std::vector<StagePlan>> planStages(Capture& capture, std::string_view com
       if (const auto loaded = capture.graphs[graph].ensureLoaded(); loaded)
         planner.add(graph);
       else
-        planner.leaveOut(capture.graphs[graph].name, loaded.error());
+        planner.leaveOut(capture.graphs[graph], loaded.error());
     }
     liftAttributesOf(capture, group);
     plans.push_back(planner.finish());

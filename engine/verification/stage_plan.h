@@ -32,15 +32,23 @@ struct StagePair {
   std::vector<std::size_t> after;  ///< one or two of them
 };
 
+/// A graph that cannot be read: a failure of its stage.
+struct UnreadStage {
+  std::string name, kind;  ///< in its capture; the stage it was recorded as
+  std::string why;
+  std::size_t next = 0;  ///< index in StagePlan::stages of the first one recorded behind it
+};
+
 struct StagePlan {
   std::string compile;  ///< compile id, folder or pass
   std::vector<Stage> stages;
   std::vector<StagePair> pairs;
+  std::vector<UnreadStage> unread;
   std::vector<std::string> notes;  ///< graphs that take part in nothing, and why
 };
 
 /// One plan for each compile id of a log, each folder of a TORCH_COMPILE_DEBUG directory and each pass of a folder of
-/// graph transforms. Parses the graphs; one that cannot be read becomes a note. `compile` ("[0/0]" or "0/0") chooses
+/// graph transforms. Parses the graphs; one that cannot be read is unread. `compile` ("[0/0]" or "0/0") chooses
 /// one; NotFound, naming those that there are, when there is none of it.
 Result<std::vector<StagePlan>> planStages(Capture& capture, std::string_view compile = {});
 

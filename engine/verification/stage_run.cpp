@@ -125,6 +125,7 @@ struct Watcher {
 
   void operator()(const Node& node, const Value& value) {
     if (options.onProgress && ++nodes % 16 == 0) options.onProgress(double(nodes) / double(graph.size()));
+    if (options.keep.contains(node.name())) keep(node, value);
     if (!options.prints) return;
     const Value& tensor = firstTensor(value);
     auto print = knownPrint(node, tensor);
@@ -136,6 +137,15 @@ struct Watcher {
     if (run.prints.size() <= node.id().index) run.prints.resize(node.id().index + std::size_t(1));
     run.prints[node.id().index] = *print;
     if (!writes) seen[node.id()] = memoryOf(tensor);
+  }
+
+  /// A copy where a later node may write into it.
+  void keep(const Node& node, const Value& value) {
+    const bool copies = writes && value.isTensor() && value.tensor().defined();
+    if (auto copy = copies ? value.tensor().clonePreservingStrides() : Result<Tensor>(Tensor()); copies && copy)
+      run.kept.insert_or_assign(node.name(), Value(std::move(*copy)));
+    else
+      run.kept.insert_or_assign(node.name(), value);
   }
 
   /// A view of all its operand's elements in their order has the operand's print.

@@ -26,6 +26,7 @@ struct StageRun {
   std::vector<ValuePrint> prints;   ///< by NodeId::index; of a list that of its first tensor
   RandomDraws draws;                ///< after the run
   std::set<std::string> subgraphs;  ///< nested graphs that ran, by path
+  SlotValues kept;                  ///< by name of node: StageRunOptions::keep
   std::chrono::nanoseconds time{};
 };
 
@@ -33,6 +34,7 @@ struct StageRunOptions {
   Arithmetic arithmetic = Arithmetic::Wide;
   RandomDraws draws = {};  ///< where the graph's random numbers begin
   bool prints = true;
+  std::set<std::string> keep = {};  ///< nodes whose values are kept
   std::stop_token stop = {};
   /// Told how much of the graph has run, 0 to 1.
   std::function<void(double)> onProgress = {};

@@ -80,6 +80,12 @@ std::optional<std::size_t> StageRuns::leader(StagePart part) const {
 Result<SlotValues> StageRuns::valuesFor(const Stage& stage, Arithmetic arithmetic, RandomDraws& draws) {
   SlotValues values = m_inputs;
   const auto forward = leader(StagePart::Forward);
+  if (stage.part == StagePart::Backward && m_lender) {
+    for (const auto& [slot, value] : m_lent[std::size_t(arithmetic)]) values.insert_or_assign(slot, value);
+    const auto known = forward ? m_outcomes.find(*forward) : m_outcomes.end();
+    if (known != m_outcomes.end()) draws = known->second->runs[std::size_t(arithmetic)].draws;
+    return values;
+  }
   if (stage.part != StagePart::Backward || !forward) return values;
   KERF_TRY(const auto saved, outcome(*forward));
   const auto& failure = saved->failures[std::size_t(arithmetic)];
@@ -127,7 +133,53 @@ Result<StageOutcomePtr> StageRuns::outcome(std::size_t stage) {
   KERF_CHECK(run(stage, Arithmetic::Wide, *made));
   if (m_options.recorded && made->failures[0].empty()) KERF_CHECK(run(stage, Arithmetic::Recorded, *made));
   m_prints[stage][0] = std::move(made->runs[0].prints);
+  if (m_lender == stage) addLent(*made);
   return m_outcomes.emplace(stage, std::move(made)).first->second;
+}
+
+/// Of what backward graphs take, or, where there is none, of what the forward graph gives.
+std::set<std::string> StageRuns::savedNames() const {
+  std::set<std::string> taken, given;
+  const auto add = [](const std::vector<Slot>& slots, std::set<std::string>& names) {
+    for (const Slot& slot : slots)
+      if (slot.starts_with("saved:")) names.insert(slot.substr(6));
+  };
+  for (const Stage& stage : m_plan.stages) {
+    if (stage.part == StagePart::Backward) add(stage.inputs, taken);
+    if (stage.part == StagePart::Forward) add(stage.outputs, given);
+  }
+  return taken.empty() ? given : taken;
+}
+
+void StageRuns::addLent(StageOutcome& outcome) const {
+  for (std::size_t i = 0; i < m_lent.size(); ++i)
+    for (const auto& [slot, value] : m_lent[i])
+      if (outcome.failures[i].empty() && outcome.runs[i].values.try_emplace(slot, value).second)
+        outcome.lent.insert(slot);
+}
+
+Result<bool> StageRuns::lendSaved(std::size_t joint) {
+  if (m_lender == joint) return true;
+  const auto names = savedNames();
+  std::array<SlotValues, 2> lent;
+  for (const Arithmetic arithmetic : {Arithmetic::Wide, Arithmetic::Recorded}) {
+    if (arithmetic == Arithmetic::Recorded && !m_options.recorded) continue;
+    StageRunOptions options{.arithmetic = arithmetic, .draws = m_draws, .prints = false, .stop = m_options.stop};
+    options.keep = names;
+    auto run = runStage(m_plan.stages[joint], module(joint), m_inputs, options);
+    if (!run && run.error().code == ErrorCode::Cancelled) return fail(run.error());
+    if (!run || run->kept.size() != names.size()) return false;
+    for (auto& [name, value] : run->kept) lent[std::size_t(arithmetic)].emplace("saved:" + name, std::move(value));
+  }
+  m_lender = joint;
+  m_lent = std::move(lent);
+  std::erase_if(m_outcomes, [&](const auto& entry) { return m_plan.stages[entry.first].part == StagePart::Backward; });
+  if (const auto known = m_outcomes.find(joint); known != m_outcomes.end()) {
+    auto copy = std::make_shared<StageOutcome>(*known->second);
+    addLent(*copy);
+    known->second = std::move(copy);
+  }
+  return true;
 }
 
 Result<void> StageRuns::printRecorded(std::size_t stage) {

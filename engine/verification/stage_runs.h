@@ -18,6 +18,7 @@ struct StageOutcome {
   /// The graph asks for what no compiler can give (operands that do not fit, a loop that never ends), not for an op that
   /// Kerf has no kernel for or a value that nothing tells.
   bool ownFault = false;
+  std::set<Slot> lent;  ///< values that it does not return (StageRuns::lendSaved)
   const StageRun& wide() const { return runs[0]; }
   const StageRun& recorded() const { return runs[1]; }
 };
@@ -31,6 +32,9 @@ class StageRuns {
   Result<StageOutcomePtr> outcome(std::size_t stage);
   /// `stage` is identical to `other`: what that one gave is its own outcome.
   void adopt(std::size_t stage, std::size_t other);
+  /// From now on backward graphs are given the values of the joint graph's nodes in place of what the forward graph
+  /// saved, and the joint graph's outcome has them too. False: it does not run, or lacks one of them.
+  Result<bool> lendSaved(std::size_t joint);
   /// The later pairs need this stage no more; its prints stay.
   void release(std::size_t stage);
   /// Runs the stage once more in the recorded dtypes, for its prints, which are seldom asked for.
@@ -46,6 +50,8 @@ class StageRuns {
  private:
   Result<SlotValues> valuesFor(const Stage& stage, Arithmetic arithmetic, RandomDraws& draws);
   Result<void> run(std::size_t stage, Arithmetic arithmetic, StageOutcome& outcome);
+  std::set<std::string> savedNames() const;
+  void addLent(StageOutcome& outcome) const;
   Hash128 structure(std::size_t stage);
   std::optional<std::size_t> leader(StagePart part) const;
 
@@ -57,6 +63,8 @@ class StageRuns {
   std::map<std::size_t, std::array<std::vector<ValuePrint>, 2>> m_prints;  ///< by Arithmetic
   std::map<std::size_t, Hash128> m_structures;
   RandomDraws m_draws;
+  std::optional<std::size_t> m_lender;
+  std::array<SlotValues, 2> m_lent;  ///< by Arithmetic
   bool m_printAll = false;
   std::size_t m_runs = 0;
   double m_total = 0;  ///< runs that the whole plan takes

@@ -43,7 +43,7 @@ ChangedNode StageSearch::search(std::size_t before, std::size_t after, const std
   const auto map = mapNodes(a, b, m_options.tolerance);
   std::vector<NodeId> different = nodesOf(stage(after), m_runs.module(after), slots);
   // What a forward graph saves is part of the joint graph, or something there would have to be changed.
-  const ArgumentList items = returnedItems(b.module->graph);
+  const ArgumentList items = relaxed(before, after) ? ArgumentList() : returnedItems(b.module->graph);
   for (std::size_t i = 0; i < std::min(items.size(), stage(after).outputs.size()); ++i)
     if (const NodeId* id = items[i].as<NodeId>();
         id != nullptr && stage(after).outputs[i].starts_with("saved:") && !map.contains(*id))
@@ -66,30 +66,7 @@ bool StageSearch::onlyRounds(const PairVerdict& verdict) {
          std::ranges::any_of(verdict.values, &SlotVerdict::rounds);
 }
 
-bool StageSearch::agree(std::size_t a, const std::vector<std::size_t>& others) const {
-  const auto first = outputPrints(a);
-  std::size_t compared = 0;
-  for (const std::size_t index : others)
-    for (const auto& [slot, print] : outputPrints(index)) {
-      const auto known = first.find(slot);
-      if (known == first.end()) continue;
-      ++compared;
-      if (distance(known->second, print) > m_options.tolerance) return false;
-    }
-  return compared > 0;
-}
-
-std::map<Slot, ValuePrint> StageSearch::outputPrints(std::size_t index) const {
-  std::map<Slot, ValuePrint> prints;
-  const auto graph = m_runs.printed(index);
-  const ArgumentList items = returnedItems(graph.module->graph);
-  for (std::size_t i = 0; i < std::min(items.size(), stage(index).outputs.size()); ++i)
-    if (const NodeId* id = items[i].as<NodeId>(); id != nullptr && graph.print(*id).known())
-      prints.emplace(stage(index).outputs[i], graph.print(*id));
-  return prints;
-}
-
-void StageSearch::refineNode(const StagePair& next, const std::set<Slot>& slots, PairVerdict& verdict) const {
+void StageSearch::refine(const StagePair& next, const std::set<Slot>& slots, PairVerdict& verdict) const {
   std::set<NodeId> known;  // in the forward or in the backward graph
   for (const std::size_t index : next.after)
     for (const auto& [node, other] : mapNodes(m_runs.printed(index), m_runs.printed(next.before), m_options.tolerance))
@@ -106,34 +83,23 @@ void StageSearch::refineNode(const StagePair& next, const std::set<Slot>& slots,
   }
 }
 
-Result<void> StageSearch::locate(const StagePair& pair, PairVerdict& verdict) {
+Result<void> StageSearch::locate(const StagePair& pair, PairVerdict& verdict, std::optional<std::size_t> third) {
   const auto slots = badSlots(verdict);
   const bool rounds = onlyRounds(verdict);
   if (rounds) KERF_CHECK(m_runs.printRecorded(pair.before));
   for (const std::size_t index : pair.after) {
     if (rounds) KERF_CHECK(m_runs.printRecorded(index));
-    const auto found = rounds ? searchRounding(pair.before, index, slots) : search(pair.before, index, slots);
+    std::set<NodeId> known;
+    if (third)
+      for (const auto& [node, other] : mapNodes(m_runs.printed(*third), m_runs.printed(index), m_options.tolerance))
+        known.insert(node);
+    const auto found = rounds ? searchRounding(pair.before, index, slots) : search(pair.before, index, slots, known);
     if (!found.found()) continue;
     verdict.changed = found;
     verdict.changedIn = stage(index).name;
     break;
   }
   return {};
-}
-
-void StageSearch::refine(const std::vector<const StagePair*>& pairs, CompileVerdict& verdict) const {
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (verdict.pairs[i].kind != PairVerdict::Kind::Different) continue;
-    for (std::size_t k = i + 1; k < pairs.size(); ++k) {
-      const bool follows = std::ranges::find(pairs[i]->after, pairs[k]->before) != pairs[i]->after.end();
-      if (!follows || verdict.pairs[k].kind != PairVerdict::Kind::Different) continue;
-      const std::size_t odd = pairs[k]->before;
-      if (!agree(pairs[i]->before, pairs[k]->after)) continue;
-      verdict.odd = stage(odd).name;
-      refineNode(*pairs[k], badSlots(verdict.pairs[k]), verdict.pairs[i]);
-      break;
-    }
-  }
 }
 
 }  // namespace kerf::inline verification

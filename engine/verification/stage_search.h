@@ -1,6 +1,7 @@
 // StageSearch: where stages that differ begin to, from the prints of their runs.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "engine/verification/stage_runs.h"
@@ -12,15 +13,16 @@ class StageSearch {
   StageSearch(const StagePlan& plan, StageRuns& runs, const VerifyOptions& options)
       : m_plan(plan), m_runs(runs), m_options(options) {}
 
-  /// Names the node of the later stage at which the difference begins.
-  Result<void> locate(const StagePair& pair, PairVerdict& verdict);
-  /// A stage that differs from the one before it and from the one after it: which of its nodes it is tells the
-  /// neighbour that is most like it, and if the neighbours agree with each other it alone is wrong.
-  void refine(const std::vector<const StagePair*>& pairs, CompileVerdict& verdict) const;
+  /// Names the node of the later stage at which the difference begins. Values that `third`, another earlier stage, has
+  /// are no part of it.
+  Result<void> locate(const StagePair& pair, PairVerdict& verdict, std::optional<std::size_t> third = {});
+  /// The stage before `next` alone is wrong, at `slots`: `verdict`, which says so, names the node of it that the stages
+  /// behind do not have.
+  void refine(const StagePair& next, const std::set<Slot>& slots, PairVerdict& verdict) const;
+  static std::set<Slot> badSlots(const PairVerdict& verdict);
 
  private:
   const Stage& stage(std::size_t index) const { return m_plan.stages[index]; }
-  static std::set<Slot> badSlots(const PairVerdict& verdict);
   /// Stages of one part consist of the same ops, mostly.
   bool relaxed(std::size_t a, std::size_t b) const;
   ChangedNode search(std::size_t before, std::size_t after, const std::set<Slot>& slots,
@@ -28,11 +30,6 @@ class StageSearch {
   /// Equal in fp64 and not in the recorded dtypes.
   ChangedNode searchRounding(std::size_t before, std::size_t after, const std::set<Slot>& slots) const;
   static bool onlyRounds(const PairVerdict& verdict);
-  /// Whether two stages return equal values, as far as their prints tell.
-  bool agree(std::size_t a, const std::vector<std::size_t>& others) const;
-  std::map<Slot, ValuePrint> outputPrints(std::size_t index) const;
-  /// The node of the odd stage that the stage after it does not have.
-  void refineNode(const StagePair& next, const std::set<Slot>& slots, PairVerdict& verdict) const;
 
   const StagePlan& m_plan;
   StageRuns& m_runs;

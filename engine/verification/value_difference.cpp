@@ -61,6 +61,18 @@ Result<Tensor> flatDoubles(const Tensor& tensor) {
   return wide.contiguous();
 }
 
+bool isInteger(const Tensor& tensor) { return !isFloating(tensor.dtype()) && !isComplex(tensor.dtype()); }
+
+/// Integers that doubles do not tell apart.
+Result<bool> sameIntegers(const Tensor& a, const Tensor& b) {
+  KERF_TRY(Tensor first, a.to(DType::Int64));
+  KERF_TRY(Tensor second, b.to(DType::Int64));
+  KERF_TRY(first, first.contiguous());
+  KERF_TRY(second, second.contiguous());
+  return std::equal(first.data<std::int64_t>(), first.data<std::int64_t>() + first.numel(),
+                    second.data<std::int64_t>());
+}
+
 ValueDifference different(std::string reason) { return {.reason = std::move(reason)}; }
 
 Result<ValueDifference> tensorDifference(const Tensor& a, const Tensor& b) {
@@ -79,6 +91,10 @@ Result<ValueDifference> tensorDifference(const Tensor& a, const Tensor& b) {
   result.finite = sums.finite / parts;
   result.maxAbsError = sums.maxDifference;
   if (sums.specials > 0) result.reason = fmt::format("{} elements are NaN or infinite on one side only", sums.specials);
+  if (sums.maxDifference == 0 && sums.maximum >= 0x1p53 && isInteger(a) && isInteger(b)) {
+    KERF_TRY(const bool same, sameIntegers(a, b));
+    if (!same) result.maxAbsError = 1, result.relativeError = 1 / sums.maximum;
+  }
   if (sums.maxDifference == 0) return result;
   const double rms = std::sqrt(sums.squares), apart = std::sqrt(sums.differences);
   const double byRms = rms > 0 ? apart / rms : HUGE_VAL,
@@ -116,6 +132,10 @@ Result<ValueDifference> differenceOf(const Value& a, const Value& b) {
     return total;
   }
   const auto first = numberOf(a), second = numberOf(b);
+  if (first && second && !(std::isfinite(*first) && std::isfinite(*second)))
+    return *first == *second || (std::isnan(*first) && std::isnan(*second))
+               ? ValueDifference{.elements = 1}
+               : different("NaN or infinite on one side only");
   if (first && second)
     return ValueDifference{
         .maxAbsError = std::abs(*first - *second),

@@ -163,5 +163,24 @@ TEST_F(VerifyTest, TheOddStageIsNamed) {
   EXPECT_THAT(result.output, HasSubstr("first bad node: mul_1 of aot_joint_graph"));
 }
 
+/// A record that is cut or damaged is a failure of its stage, and the stages around it are judged.
+TEST_F(VerifyTest, AStageThatCannotBeReadIsAFailure) {
+  const auto log = recordedLog("dropout_rng");
+  if (log.empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng");
+  auto text = textOf(log);
+  const auto header = text.find("\"aot_forward_graph\"");
+  const auto from = text.find("def forward(", header), to = text.find("\nV", header);
+  ASSERT_LT(from, to);
+  text.replace(from, to - from, "def forward(self, (((");
+  const auto path = write("unread.log", text).string();
+  const auto result = runJson({"verify", path}, 1);
+  EXPECT_EQ(result["same"], false);
+  std::vector<std::string> bad;
+  for (const auto& pair : result["compiles"][0]["pairs"])
+    if (pair["verdict"] == "different") bad.push_back(pair["after"]);
+  EXPECT_THAT(bad, ::testing::ElementsAre("aot_forward_graph"));
+  EXPECT_THAT(run({"verify", path}).output, HasSubstr("aot_forward_graph cannot be read"));
+}
+
 }  // namespace
 }  // namespace kerf::cli

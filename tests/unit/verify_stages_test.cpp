@@ -440,5 +440,128 @@ TEST_F(VerifyStages, KinksAtTheInputsAreNoDifference) {
   EXPECT_TRUE(good.pairs[0].gradients->agrees());
 }
 
+const PairVerdict* pairWith(const CompileVerdict& verdict, const std::string& after) {
+  const auto found = std::ranges::find(verdict.pairs, after, &PairVerdict::after);
+  return found == verdict.pairs.end() ? nullptr : &*found;
+}
+
+/// A fault of the forward graph makes what it saved wrong; the backward graph is judged with the joint graph's values.
+TEST_F(VerifyStages, FaultsOfForwardAndBackwardGraphAreBothNamed) {
+  const std::string text =
+      record("dynamo_output_graph", dynamo) + record("aot_joint_graph", joint) +
+      record("aot_forward_graph", changed(forward, "gt.Scalar(relu, 0)", "lt.Scalar(relu, 1)")) +
+      record("aot_backward_graph", changed(backward, "mul.Tensor(mul_1, primals_1)", "add.Tensor(mul_1, primals_1)"));
+  const auto verdict = verify(text).front();
+  ASSERT_EQ(verdict.pairs.size(), 3u);
+  EXPECT_EQ(verdict.pairs[1].changedIn, "aot_forward_graph");
+  EXPECT_EQ(verdict.pairs[1].changed.node, "gt");
+  EXPECT_EQ(verdict.pairs[2].kind, Kind::Different);
+  EXPECT_EQ(verdict.pairs[2].changedIn, "aot_backward_graph");
+  EXPECT_EQ(verdict.pairs[2].changed.node, "mul_3");
+}
+
+/// A forward graph that does not run, or that nobody can read, leaves the backward graph to be judged.
+TEST_F(VerifyStages, ABackwardGraphIsJudgedWithoutItsForwardGraph) {
+  const std::string start = record("dynamo_output_graph", dynamo) + record("aot_joint_graph", joint);
+  const std::string wrong =
+      record("aot_backward_graph", changed(backward, "mul.Tensor(mul_1, primals_1)", "add.Tensor(mul_1, primals_1)"));
+  const auto failing = record("aot_forward_graph",
+                              changed(forward, "mul.Tensor(primals_1, primals_2)", "mm.default(primals_1, primals_2)"));
+  const auto unread = record("aot_forward_graph", "class GraphModule(torch.nn.Module):\n    def forward(self, (((\n");
+  for (const std::string& text : {failing, unread}) {
+    const auto good = verify(start + text + record("aot_backward_graph", backward)).front();
+    EXPECT_FALSE(good.good());
+    ASSERT_NE(pairWith(good, "aot_backward_graph"), nullptr);
+    EXPECT_EQ(pairWith(good, "aot_backward_graph")->kind, Kind::Same) << pairWith(good, "aot_backward_graph")->why;
+    const auto bad = verify(start + text + wrong).front();
+    ASSERT_NE(pairWith(bad, "aot_backward_graph"), nullptr);
+    EXPECT_EQ(pairWith(bad, "aot_backward_graph")->changed.node, "mul_3");
+  }
+}
+
+TEST_F(VerifyStages, AStageThatCannotBeReadHasFailed) {
+  const auto verdict =
+      verify(record("dynamo_output_graph", dynamo) +
+             record("aot_joint_graph", "class joint_fn(torch.nn.Module):\n    def forward(self, (((\n") +
+             record("aot_forward_graph", forward) + record("aot_backward_graph", backward))
+          .front();
+  EXPECT_FALSE(verdict.good());
+  ASSERT_EQ(verdict.pairs.size(), 2u);
+  EXPECT_EQ(verdict.pairs[0].changedIn, "aot_joint_graph");
+  EXPECT_THAT(verdict.pairs[0].why, ::testing::HasSubstr("aot_joint_graph cannot be read"));
+  EXPECT_EQ(verdict.pairs[1].kind, Kind::Same) << verdict.pairs[1].why;
+  ASSERT_TRUE(verdict.pairs[1].gradients);  // of forward and backward graph, by differences of Dynamo's
+  EXPECT_TRUE(verdict.pairs[1].gradients->done) << verdict.pairs[1].gradients->why;
+}
+
+/// The joint graph alone is wrong, and the backward graph by a fault of its own.
+TEST_F(VerifyStages, WhatFollowsAWrongStageIsHeldAgainstTheLastGoodOne) {
+  const auto wrongJoint = changed(joint, "relu.default(mul)", "tanh.default(mul)");
+  const auto one = verify(trainingLog(wrongJoint, backward)).front();
+  EXPECT_EQ(one.pairs[0].changed.node, "relu");
+  EXPECT_EQ(one.pairs[1].kind, Kind::Same) << one.pairs[1].why;
+  EXPECT_EQ(one.pairs[1].before, "dynamo_output_graph");
+  EXPECT_EQ(one.odd, "aot_joint_graph");
+  const auto two =
+      verify(trainingLog(wrongJoint, changed(backward, "mul.Tensor(mul_1, primals_1)", "add.Tensor(mul_1, primals_1)")))
+          .front();
+  EXPECT_EQ(two.pairs[0].changedIn, "aot_joint_graph");
+  EXPECT_EQ(two.pairs[1].kind, Kind::Different);
+  EXPECT_EQ(two.pairs[1].changedIn, "aot_backward_graph");
+}
+
+/// The first two stages fail by their own faults: the third shows that.
+TEST_F(VerifyStages, StagesThatFailBeforeAnyRanAreBothNamed) {
+  const std::string broken = changed(dynamo, "L_x_ * L_w_", "torch.mm(L_x_, L_w_)");
+  const auto verdict = verify(record("dynamo_output_graph", broken) + record("after_pre_grad_graph", broken + "\n") +
+                              record("aot_joint_graph", changed(joint, "mul.Tensor(primals_1, primals_2)",
+                                                                "mul.Tensor(primals_1, primals_2)")))
+                           .front();
+  EXPECT_FALSE(verdict.good());
+}
+
+/// relu and max_pool2d of many values: steps cross kinks, and a correct compile is not called different.
+TEST_F(VerifyStages, ManyKinksAreNoDifference) {
+  const std::string dynamoText =
+      "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: \"f32[8, 16, 32, 32]\", L_w_: \"f32[16, 16, 3, "
+      "3]\"):\n"
+      "        c: \"f32[8, 16, 32, 32]\" = torch.conv2d(L_x_, L_w_, None, (1, 1), (1, 1), (1, 1), 1)\n"
+      "        r: \"f32[8, 16, 32, 32]\" = torch.nn.functional.relu(c, inplace = False);  c = None\n"
+      "        p: \"f32[8, 16, 16, 16]\" = torch.nn.functional.max_pool2d(r, 3, 2, 1, 1, ceil_mode = False, "
+      "return_indices = False);  r = None\n"
+      "        return (p,)\n";
+  const auto jointText = [](const char* grad) {
+    return fmt::format(
+        "class joint(torch.nn.Module):\n    def forward(self, primals_1: \"f32[8, 16, 32, 32]\", primals_2: \"f32[16, "
+        "16, 3, 3]\", "
+        "tangents_1: \"f32[8, 16, 16, 16]\"):\n"
+        "        c: \"f32[8, 16, 32, 32]\" = torch.ops.aten.convolution.default(primals_1, primals_2, None, [1, 1], "
+        "[1, 1], [1, 1], "
+        "False, [0, 0], 1)\n"
+        "        relu: \"f32[8, 16, 32, 32]\" = torch.ops.aten.relu.default(c);  c = None\n"
+        "        pool = torch.ops.aten.max_pool2d_with_indices.default(relu, [3, 3], [2, 2], [1, 1])\n"
+        "        getitem: \"f32[8, 16, 16, 16]\" = pool[0]\n"
+        "        getitem_1: \"i64[8, 16, 16, 16]\" = pool[1];  pool = None\n"
+        "        back: \"f32[8, 16, 32, 32]\" = torch.ops.aten.max_pool2d_with_indices_backward.default(tangents_1, "
+        "relu, [3, 3], [2, 2], "
+        "[1, 1], [1, 1], False, getitem_1)\n"
+        "        le: \"b8[8, 16, 32, 32]\" = torch.ops.aten.le.Scalar(relu, 0)\n"
+        "        full: \"f32[]\" = torch.ops.aten.full.default([], 0.0)\n"
+        "        where: \"f32[8, 16, 32, 32]\" = torch.ops.aten.where.self(le, full, {})\n"
+        "        conv = torch.ops.aten.convolution_backward.default(where, primals_1, primals_2, [0], [1, 1], [1, 1], "
+        "[1, 1], False, "
+        "[0, 0], 1, [True, True, False])\n"
+        "        gx: \"f32[8, 16, 32, 32]\" = conv[0]\n"
+        "        gw: \"f32[16, 16, 3, 3]\" = conv[1]\n"
+        "        return (getitem, gx, gw)\n",
+        grad);
+  };
+  const auto good = verdictOf(stagesOf({{"dynamo_output_graph", dynamoText}, {"aot_joint_graph", jointText("back")}}));
+  EXPECT_TRUE(good.good()) << good.pairs[0].why;
+  const auto bad =
+      verdictOf(stagesOf({{"dynamo_output_graph", dynamoText}, {"aot_joint_graph", jointText("tangents_1")}}));
+  EXPECT_FALSE(bad.good());
+}
+
 }  // namespace
 }  // namespace kerf

@@ -152,18 +152,24 @@ Result<CompileVerification> verifyPlan(Capture capture, const StagePlan& plan, c
 }
 
 bool hasStage(const StagePlan& plan, const std::string& name) {
-  return std::ranges::find(plan.stages, name, &Stage::name) != plan.stages.end();
+  return std::ranges::find(plan.stages, name, &Stage::name) != plan.stages.end() ||
+         std::ranges::find(plan.unread, name, &UnreadStage::name) != plan.unread.end();
 }
 
 /// A name of a stage may lack the compile id that makes it unique in its log.
 Result<void> chooseStage(std::vector<StagePlan>& plans, std::string& name) {
   if (name.empty()) return {};
   std::vector<std::string> names;
-  for (auto& plan : plans)
-    for (auto& stage : plan.stages) {
+  const auto rename = [&](auto& stages) {
+    for (auto& stage : stages) {
       names.push_back(stage.name);
       if (stage.name.starts_with(name + "[")) stage.name = name;
     }
+  };
+  for (auto& plan : plans) {
+    rename(plan.stages);
+    rename(plan.unread);
+  }
   std::erase_if(plans, [&](const StagePlan& plan) { return !hasStage(plan, name); });
   if (!plans.empty()) return {};
   return fail(ErrorCode::BadUsage, "there is no stage {}; there are: {}", name, fmt::join(names, ", "));
@@ -213,7 +219,10 @@ Result<std::vector<PlannedCapture>> planCaptures(Workbench& bench, const VerifyR
 }
 
 Result<void> checkPlans(const std::vector<StagePlan>& plans, const VerifyRequest& request) {
-  if (std::ranges::any_of(plans, [](const StagePlan& plan) { return !plan.pairs.empty(); })) return {};
+  const auto saysSomething = [&](const StagePlan& plan) {
+    return !plan.pairs.empty() || (!plan.unread.empty() && !request.ownPasses);
+  };
+  if (std::ranges::any_of(plans, saysSomething)) return {};
   if (request.ownPasses)
     return fail(ErrorCode::BadUsage, "{} holds no graphs from before and after PyTorch's passes", request.capture.text);
   return fail(ErrorCode::BadUsage, Hint{Advice::CompareGraphs}, "{} does not hold two stages of one computation",
