@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 from . import package  # noqa: F401
-from kerf.checking.culprit import calls_in, culprit_of, questions
+from kerf.checking.culprit import calls_in, culprit_of, questions, telling
 from kerf.checking.detect import first_failing, is_same, signature_of, verdict_of
 from kerf.checking.errors import describe, normal
 from kerf.checking.journal import Journal, key_of
@@ -21,6 +21,22 @@ def error(message="size 3 of 4", frames=("torch/_inductor/lowering.py:mm", "torc
     return {"status": "error", "differences": [], "notes": [], "error": {
         "type": "InductorError", "root": root, "message": message, "root_message": message, "raised_in": frames[0],
         "frames": list(frames), "user_line": "", "ops": [], "phase": "call"}}
+
+
+class NamedOpTest(unittest.TestCase):
+    def test_what_makes_inputs_is_no_op_of_the_program(self):
+        source = ("import torch\ndef inputs(n):\n    return torch.rand(n)\ndef f(x):\n    return torch.exp(x @ x)[0]\n"
+                  "def build():\n    return f, (inputs(3),)\ndef calls():\n    yield (inputs(4),)\n")
+        self.assertEqual(sorted(calls_in(source)), ["matmul", "torch.exp"])
+
+    def test_methods_of_results_are_named_by_their_last_word(self):
+        source = "import torch\ndef f(x):\n    return torch.func.hessian(g)(x).reshape(4)\ndef build():\n    return f, ()\n"
+        self.assertIn("reshape", calls_in(source))
+
+    def test_the_op_that_says_most(self):
+        for ops, named in ((["torch.cond", "torch.ones", "torch.tensor"], "torch.cond"), (["sub", "max"], "max"), (["add"], "add"),
+                           (["argmin", "t"], "argmin"), (["aten.sub.Tensor", "aten.max.dim"], "aten.max.dim"), ([], "")):
+            self.assertEqual(telling(ops), named)
 
 
 class LevelTest(unittest.TestCase):

@@ -38,7 +38,8 @@ def calls_in(source):
     """The calls of the program's functions, as their text names them: what is computed, in its order."""
     found = []
     tree = ast.parse(source)
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name not in ("build", "calls", "__init__")]
+    makers = inputs_makers(tree)
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name not in makers | {"__init__"}]
     inner = {id(n) for f in functions for n in ast.walk(f) if isinstance(n, ast.FunctionDef) and n is not f}
     own = {f.name for f in functions}
     for function in functions:
@@ -46,14 +47,43 @@ def calls_in(source):
             continue
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
-                name = ast.unparse(node.func)
-                name = name.split(".")[-1] if not name.startswith("torch") else name
+                name = call_name(node.func)
                 if name.split(".")[-1] not in own and name != "super":
                     found.append(name)
             elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and not is_constant(node):
-                found.append({"BinOp": lambda: type(node.op).__name__.lower(), "UnaryOp": lambda: type(node.op).__name__.lower(),
-                              "Compare": lambda: type(node.ops[0]).__name__.lower()}[type(node).__name__]())
+                found.append(operator_name(node.ops[0] if isinstance(node, ast.Compare) else node.op))
     return found
+
+
+def inputs_makers(tree):
+    """build(), calls(), and functions that only they call."""
+    makers = {"build", "calls"}
+    callers = {}
+    for function in (n for n in tree.body if isinstance(n, ast.FunctionDef)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                callers.setdefault(node.id, set()).add(function.name)
+    called = {node.func.id for f in tree.body if getattr(f, "name", "") in makers for node in ast.walk(f)
+              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return makers | {name for name in called if callers.get(name, set()) <= makers}
+
+
+def call_name(func):
+    """torch.cat, or the last name: of a method it is what the op is called."""
+    text = ast.unparse(func)
+    return text if re.fullmatch(r"torch(\.\w+)+", text) else text.split(".")[-1] if isinstance(func, (ast.Name, ast.Attribute)) else "call"
+
+
+OPERATORS = {"Mult": "mul", "MatMult": "matmul", "USub": "neg", "UAdd": "pos", "FloorDiv": "floor_divide", "Mod": "remainder",
+             "LShift": "bitwise_left_shift", "RShift": "bitwise_right_shift", "BitAnd": "bitwise_and", "BitOr": "bitwise_or",
+             "BitXor": "bitwise_xor", "Invert": "bitwise_not", "Lt": "lt", "Gt": "gt", "LtE": "le", "GtE": "ge", "Eq": "eq",
+             "NotEq": "ne"}
+
+
+def operator_name(operator):
+    """An operator as the op that it calls."""
+    name = type(operator).__name__
+    return OPERATORS.get(name, name.lower())
 
 
 def is_constant(node):
@@ -132,18 +162,30 @@ def culprit_of(level, verdict, fixes, source):
         answer["subsystem"], answer["part"] = fixes[0][0], "several together"
     lowered = [op_of(f[1]) for f in named if f[0] in ("decomposition", "lowering") and op_of(f[1])]
     describe_part(answer, level, verdict, source)
-    if lowered:
-        answer["op"] = lowered[0]
-    elif verdict["status"] == "error" and verdict["error"].get("ops"):
-        answer["op"] = verdict["error"]["ops"][0]
-    elif ops:
-        named_ops = [o for o in ops if o.split(".")[-1].split("(")[0] not in TRANSFORMS]
-        answer["op"] = ([o for o in named_ops if o not in ARITHMETIC] or named_ops or ops)[-1]
+    raising = verdict["error"].get("ops") if verdict["status"] == "error" else None
+    op = telling(lowered) or (raising[0] if raising else telling(ops))
+    if op:
+        answer["op"] = op if "." in op else re.sub(r"(?<=[a-z])_\d+$", "", op)
     return answer
 
 
-ARITHMETIC = ("usub", "uadd", "not", "add", "sub", "is", "isnot", "eq", "noteq", "lt", "gt", "lte", "gte")
-TRANSFORMS = ("vmap", "grad", "grad_and_value", "hessian", "jacrev", "jacfwd", "vjp", "jvp", "sum", "mean", "checkpoint")
+def telling(ops):
+    """The op of several that says most: one that holds graphs, else the last that is neither arithmetic nor makes a tensor."""
+    last = {op: op.split(".")[-1] if not op.startswith(("aten.", "prims.")) else op.split(".")[1] for op in ops}
+    nested = [op for op in ops if last[op] in HIGHER_ORDER]
+    named = [op for op in ops if last[op] not in TRANSFORMS]
+    for some in (nested, [o for o in named if last[o] not in ARITHMETIC + FACTORIES], [o for o in named if last[o] not in ARITHMETIC],
+                 named, ops):
+        if some:
+            return some[0] if some is nested or ops[0].startswith("aten.") else some[-1]
+    return ""
+
+
+HIGHER_ORDER = ("cond", "while_loop", "scan", "associative_scan", "map", "flex_attention")
+ARITHMETIC = ("neg", "pos", "not", "add", "sub", "is", "isnot", "eq", "ne", "lt", "gt", "le", "ge")
+FACTORIES = ("tensor", "ones", "zeros", "arange", "full", "empty", "eye", "ones_like", "zeros_like", "empty_like", "full_like", "item",
+             "detach", "clone", "reshape", "view", "contiguous", "t", "transpose", "permute", "unsqueeze", "squeeze")
+TRANSFORMS = ("vmap", "grad", "grad_and_value", "hessian", "jacrev", "jacfwd", "vjp", "jvp", "sum", "mean", "checkpoint", "call")
 
 
 def describe_part(answer, level, verdict, source):
