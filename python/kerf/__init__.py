@@ -3,8 +3,12 @@
     python -m kerf check program.py      what differs, from which level on, by which part of the compiler
     kerf.check("program.py")             the same as a dict
     kerf.compare(fn, *args)              one function under all backends, in this process
+    python -m kerf record -- COMMAND     what the compiler does in a real run, and values of nodes
+    with kerf.record("folder"):          the same inside of a program
+    torch.compile(fn, backend="kerf")    graphs compiled by Kerf, where the wheel is installed
 """
 from .api import check, compare
+from .recording import record
 
-__all__ = ["check", "compare"]
+__all__ = ["check", "compare", "record"]
 __version__ = "0.1.0"
