@@ -42,7 +42,8 @@ class AotTrace {
       : m_source(module),
         m_options(options),
         m_inputs(std::move(inputs)),
-        m_tracer(m_result.module, {options.stage != AotStage::Aten, options.stage == AotStage::Joint}) {
+        m_functionalizes(options.stage != AotStage::Aten || holdsFunctionLevels(module)),
+        m_tracer(m_result.module, {m_functionalizes, options.stage == AotStage::Joint}) {
     m_result.module.className = module.className;
     m_result.module.symbolRanges = module.symbolRanges;
   }
@@ -207,7 +208,7 @@ class AotTrace {
   }
 
   Result<void> copyBack() {
-    if (m_options.stage == AotStage::Aten) return {};  // its nodes write themselves
+    if (!m_functionalizes) return {};  // its nodes write themselves
     ArgumentList values;
     KERF_CHECK(append(m_mutated, values));
     for (std::size_t k = 0; k < values.size(); ++k) keepFromWrites(values[k], mutatedInput(k));
@@ -316,6 +317,7 @@ class AotTrace {
   const AotOptions& m_options;
   std::vector<AotInput> m_inputs;
   AotGraph m_result;
+  bool m_functionalizes;
   AotTracer m_tracer;
   std::vector<NodeId> m_placeholders;  ///< by input
   ValueList m_inputValues;             ///< by input

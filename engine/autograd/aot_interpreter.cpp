@@ -13,12 +13,20 @@ bool holdsTensor(const Value& value) {
   return value.isTensor() || (value.isList() && std::ranges::any_of(value.list(), holdsTensor));
 }
 
+/// Nested graphs that stay calls, and functions with a backward of their own.
+bool isOpaqueToLevels(std::string_view target) {
+  return callsGraphs(target) || target == "torch.ops.higher_order.autograd_function_apply";
+}
+
 }  // namespace
 
 Result<Value> AotInterpreter::callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
   m_tracer.setSource(&node);
   const std::string_view target = node.target();
+  if (auto done = m_tracer.levels().call(target, args, kwargs)) return std::move(*done);
   if (target.starts_with("torch.ops.higher_order.")) {
+    if (m_tracer.levels().isInside() && isOpaqueToLevels(target))
+      return fail(ErrorCode::UnsupportedOp, "{} inside a transform of torch.func", target);
     if (callsGraphs(target)) return callWithGraphs(node, args, kwargs);
     return m_tracer.callHigherOrder(OpTarget(node.opId(), target), args, kwargs, *this);
   }

@@ -15,8 +15,7 @@
 namespace kerf::inline autograd {
 namespace {
 
-/// The functional form of an op that writes (_native_batch_norm_legit_functional): its program calls that op.
-bool isFunctionalForm(const OpInfo& op) {
+bool isFormOfWriting(const OpInfo& op) {
   const OpInfo* base = findOp(op.base);
   return base != nullptr && !mayWrite(op) && mayWrite(*base);
 }
@@ -25,7 +24,7 @@ bool isFunctionalForm(const OpInfo& op) {
 /// emit() writes those out where a gradient is asked of them.
 Replacement isWrittenOut(const OpInfo& op) {
   static const Decomposes replaces = decomposesBy(DecompositionTable::None);
-  if (!isComposite(op) || op.gradient != nullptr || isFunctionalForm(op)) return false;
+  if (!isComposite(op) || op.gradient != nullptr || isFormOfWriting(op)) return false;
   return replaces(op);
 }
 
@@ -64,7 +63,10 @@ Result<KeywordValues> mapped(const KeywordValues& values, const Map& map) {
 }  // namespace
 
 AotTracer::AotTracer(GraphModule& module, AotLayers layers)
-    : OpTracer(module, isWrittenOut), m_layers(layers), m_aliases(*this) {}
+    : OpTracer(module, isWrittenOut), m_layers(layers), m_aliases(*this), m_levels(*this) {}
+
+/// The functional form of an op that writes (_native_batch_norm_legit_functional): its program calls that op.
+bool AotTracer::isFunctionalForm(const OpInfo& op) { return isFormOfWriting(op); }
 
 Value AotTracer::refreshed(const Value& value) const {
   if (value.isTensor() && m_aliases.isRestrided(value.tensor())) {
@@ -209,6 +211,7 @@ Result<Value> AotTracer::write(const BoundArguments& call, const ValueList& give
   for (const PureForm::Write& written : form.writes) {
     KERF_TRY(const Value value, current(results[written.result]));
     KERF_TRY(const Tensor left, stored(value.tensor(), call.tensor(written.argument)));
+    KERF_CHECK(m_levels.checkWrite(call.tensor(written.argument), left));
     KERF_CHECK(m_aliases.write(call.tensor(written.argument), left));
   }
   if (form.results.empty()) return refreshed(call.values[0]);
@@ -222,19 +225,23 @@ Result<Value> AotTracer::write(const BoundArguments& call, const ValueList& give
 Result<Value> AotTracer::copyInto(const BoundArguments& call) const {
   KERF_TRY(const Value source, current(call.values[1]));
   KERF_TRY(const Tensor left, stored(source.tensor(), call.tensor(0)));
+  KERF_CHECK(m_levels.checkWrite(call.tensor(0), left));
   KERF_CHECK(m_aliases.write(call.tensor(0), left));
   return refreshed(call.values[0]);
 }
 
 // Nodes
 
+Result<Value> AotTracer::decomposeHandles(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const ValueList handles, mapped(args, [&](const Value& value) { return asHandle(value); }));
+  return decompose(op, handles, kwargs);
+}
+
 Result<Value> AotTracer::emit(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  if (m_levels.isInside()) return m_levels.emit(op, args, kwargs);
   const bool tracked = recordsGradients() && m_tape.tracksAny(args, kwargs);
   const bool unknown = tracked && gradientOf(op) == nullptr && !isFunctionalForm(op);
-  if (unknown && op.decomposition != nullptr && !m_isPure) {
-    KERF_TRY(const ValueList handles, mapped(args, [&](const Value& value) { return asHandle(value); }));
-    return decompose(op, handles, kwargs);
-  }
+  if (unknown && op.decomposition != nullptr && !m_isPure) return decomposeHandles(op, args, kwargs);
   const std::size_t before = module().graph.size();
   KERF_TRY(Value result, OpTracer::record(op, args, kwargs));
   const std::size_t made = module().graph.size();

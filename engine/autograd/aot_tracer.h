@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/autograd/alias_table.h"
+#include "engine/autograd/function_levels.h"
 #include "engine/autograd/tape.h"
 #include "engine/ops/core/op_tracer.h"
 
@@ -36,6 +37,8 @@ class AotTracer : public OpTracer, private ViewCalls {
   Value addCall(NodeId node, const ValueMeta& meta, const ValueList& inputs = {}, Tape::Backward backward = {}) const;
   Tape& tape() const { return m_tape; }
   AliasTable& aliases() const { return m_aliases; }
+  /// Transforms of torch.func that the traced graph opens.
+  FunctionLevels& levels() const { return m_levels; }
   bool recordsGradients() const { return m_layers.differentiates && m_gradMode; }
   const AotLayers& layers() const { return m_layers; }
 
@@ -65,6 +68,10 @@ class AotTracer : public OpTracer, private ViewCalls {
   Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const override;
 
  private:
+  friend class FunctionLevels;
+  static bool isFunctionalForm(const OpInfo& op);
+  /// The op's program on what its arguments hold now.
+  Result<Value> decomposeHandles(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> emit(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> emitBound(const BoundArguments& call) const;
   Result<Value> write(const BoundArguments& call, const ValueList& given) const;
@@ -87,6 +94,7 @@ class AotTracer : public OpTracer, private ViewCalls {
   mutable int m_checkpoints = 0;  ///< how many checkpointed regions the call is in
   mutable Tape m_tape;
   mutable AliasTable m_aliases;
+  mutable FunctionLevels m_levels;
 };
 
 }  // namespace kerf::inline autograd

@@ -115,9 +115,9 @@ void Tape::recordCustom(ValueList inputs, const ValueList& results, NodeId node,
 }
 
 Result<void> Tape::walkBack(Gradients& gradients, const OpRunner& run, const OnStep& onStep) const {
-  for (auto step = m_steps.rbegin(); step != m_steps.rend(); ++step) {
-    onStep(step->node);
-    KERF_CHECK(walkBack(*step, gradients, run));
+  for (std::size_t i = m_steps.size(); i-- > 0;) {
+    onStep(m_steps[i].node);
+    KERF_CHECK(walkBack(m_steps[i], gradients, run));
   }
   onStep({});
   return {};
@@ -143,7 +143,7 @@ Result<void> Tape::walkBack(const Step& step, Gradients& gradients, const OpRunn
 }
 
 Result<void> Tape::pushForward(Gradients& tangents, const OpRunner& run) const {
-  for (const Step& step : m_steps) KERF_CHECK(pushForward(step, tangents, run));
+  for (std::size_t i = 0, count = m_steps.size(); i < count; ++i) KERF_CHECK(pushForward(m_steps[i], tangents, run));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Tape: the differentiable calls of a trace in order, and the walk back over them that writes the backward part.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -74,7 +75,7 @@ class Tape {
   Result<void> walkBack(const Step& step, Gradients& gradients, const OpRunner& run) const;
   void track(const Value& result);
 
-  std::vector<Step> m_steps;
+  std::deque<Step> m_steps;  ///< a walk may record calls of its own
   std::unordered_set<int> m_tracked;
   ValueNames m_sameAs;
 };

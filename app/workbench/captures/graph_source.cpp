@@ -7,6 +7,7 @@
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/store_id.h"
 #include "app/workbench/captures/symbols.h"
+#include "engine/autograd/function_levels.h"
 #include "engine/capture/common/recorded_shapes.h"
 #include "engine/capture/common/storage_directory.h"
 #include "engine/capture/inputs/generated_inputs.h"
@@ -254,6 +255,12 @@ Result<void> bindShapes(GraphModule& module, const ValueList& inputs) {
   return propagateShapes(module);
 }
 
+/// What runs of a graph with calls of torch.func's levels: the ops that they stand for.
+Result<GraphSource> withoutLevels(GraphSource source) {
+  if (!holdsFunctionLevels(source.graph().module)) return source;
+  return stageOf(std::move(source), {.stage = AotStage::Functional}, Job{});
+}
+
 }  // namespace
 
 Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, const Job& job) {
@@ -282,6 +289,7 @@ ShapedGraph shapedAsKnown(GraphSource source, ShapeEnv& env) {
 }
 
 Result<ShapedGraph> shaped(GraphSource source) {
+  KERF_TRY(source, withoutLevels(std::move(source)));
   ShapedGraph known = shapedAsKnown(std::move(source));
   if (known.incomplete) return fail(std::move(*known.incomplete));
   return known;
@@ -317,6 +325,7 @@ Result<RunnableGraph> runnable(GraphSource source, const Job& job) {
 }
 
 Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job) {
+  KERF_TRY(source, withoutLevels(std::move(source)));
   RunnableGraph ready{shapedAsKnown(std::move(source))};
   auto& graph = ready.graph();
   if (ready.incomplete && !annotatedOnly(graph)) return fail(std::move(*ready.incomplete));
