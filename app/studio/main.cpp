@@ -23,29 +23,30 @@ void addOptions(QCommandLineParser& parser) {
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("PATH", "Files or folders to open.", "[PATH...]");
-  parser.addOptions({{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
-                     {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
-                     {"stage", "Stage of AOTAutograd to show: aten, functional, joint or joint/inductor.", "NAME"},
-                     {"graph", "Graph of the opened capture to show, such as aot_joint_graph.", "NAME"},
-                     {"select", "Node to select.", "NODE"},
-                     {"theme", "light, dark or system.", "NAME"},
-                     {"panel",
-                      "Panel to show: nodes, source, difference, changes, accuracy, values, minify, partition, "
-                      "kernels, code, fusion, "
-                      "timeline, record, store, log, find or notes.",
-                      "NAME"},
-                     {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
-                     {"compare", "Compares before the screenshot is taken."},
-                     {"bisect", "Bisects by node or pass before the screenshot is taken.", "BY"},
-                     {"minify", "Minifies before the screenshot is taken."},
-                     {"search", "Query whose nodes are marked, such as 'op:relu users>1'.", "QUERY"},
-                     {"body", "Nested graph to go into, such as body_graph_0.", "NAME"},
-                     {"outline", "Outlines fusion groups."},
-                     {"picture", "Draws the graph alone into FILE (.png, .svg, .pdf or .dot), then exits.", "FILE"},
-                     {"scale", "Of --picture, in percent (100).", "PERCENT", "100"},
-                     {"part", "What --picture shows: whole or view.", "PART", "whole"},
-                     {"plant", "Fault for --compare, --bisect and --minify, such as relu=accuracy.", "OP=KIND"},
-                     {"store", "Database to use.", "PATH"}});
+  parser.addOptions(
+      {{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
+       {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
+       {"stage", "Stage of AOTAutograd to show: aten, functional, joint or joint/inductor.", "NAME"},
+       {"graph", "Graph of the opened capture to show, such as aot_joint_graph.", "NAME"},
+       {"select", "Node to select.", "NODE"},
+       {"theme", "light, dark or system.", "NAME"},
+       {"panel",
+        "Panel to show: overview, nodes, source, difference, changes, accuracy, values, minify, partition, "
+        "kernels, code, fusion, "
+        "timeline, record, store, log, find or notes.",
+        "NAME"},
+       {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
+       {"compare", "Compares before the screenshot is taken."},
+       {"bisect", "Bisects by node or pass before the screenshot is taken.", "BY"},
+       {"minify", "Minifies before the screenshot is taken."},
+       {"search", "Query whose nodes are marked, such as 'op:relu users>1'.", "QUERY"},
+       {"body", "Nested graph to go into, such as body_graph_0.", "NAME"},
+       {"outline", "Outlines fusion groups."},
+       {"picture", "Draws the graph alone into FILE (.png, .svg, .pdf or .dot), then exits.", "FILE"},
+       {"scale", "Of --picture, in percent (100).", "PERCENT", "100"},
+       {"part", "What --picture shows: whole or view.", "PART", "whole"},
+       {"plant", "Fault for --compare, --bisect and --minify, such as relu=accuracy.", "OP=KIND"},
+       {"store", "Database to use.", "PATH"}});
 }
 
 /// Width and height of "1600x1000"; an invalid size for anything else.
@@ -168,6 +169,6 @@ int main(int argc, char** argv) {
   if (parser.positionalArguments().isEmpty())
     window.resume();
   else
-    window.open(parser.positionalArguments());
+    window.openBeside(parser.positionalArguments());
   return QApplication::exec();
 }

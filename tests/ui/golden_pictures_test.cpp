@@ -4,6 +4,7 @@
 
 #include <QFontDatabase>
 #include <QImage>
+#include <QPainter>
 #include <QProcess>
 #include <QProcessEnvironment>
 #include <QTemporaryDir>
@@ -30,10 +31,13 @@ const std::vector<Shown>& shownPictures() {
   return pictures;
 }
 
-/// Without the inspector at the right, which has the path of the sample.
+/// Without the inspector, which has the path of the sample: at the right, or below at the left of a small window.
 QImage reduced(const QImage& image) {
-  constexpr int inspector = 345;
-  const auto shown = image.copy(0, 0, image.width() - inspector, image.height()).convertToFormat(QImage::Format_RGB32);
+  constexpr int wide = 1500, inspector = 345;
+  const bool right = image.width() >= wide;
+  auto shown =
+      image.copy(0, 0, image.width() - (right ? inspector : 0), image.height()).convertToFormat(QImage::Format_RGB32);
+  if (!right) QPainter(&shown).fillRect(0, shown.height() / 2, inspector, shown.height(), Qt::gray);
   return shown.scaled(shown.width() / square, shown.height() / square, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
 }
 

@@ -4,6 +4,9 @@
 #include <functional>
 
 #include <QElapsedTimer>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
 #include <QStringList>
 #include <QTest>
 
@@ -19,6 +22,14 @@ constexpr int patienceMs = int(std::chrono::milliseconds(kerf::test::patience).c
 
 /// Runs the event loop until `done`; whether it came true.
 inline bool waitFor(const std::function<bool()>& done) { return QTest::qWaitFor(done, patienceMs); }
+
+/// What `kerf` says with --json: the window is to say the same.
+inline QJsonObject cliJson(const QStringList& arguments) {
+  QProcess kerf;
+  kerf.start(qEnvironmentVariable("KERF_CLI"), arguments + QStringList{"--json"});
+  if (!kerf.waitForFinished(patienceMs)) return {};
+  return QJsonDocument::fromJson(kerf.readAllStandardOutput()).object();
+}
 
 struct MadeNode {
   std::string name, op;

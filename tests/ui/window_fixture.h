@@ -69,6 +69,14 @@ class Window : public ::testing::Test {
         << "seconds without a turn of the event loop; the longest event: " << m_heart.culprit();
   }
   Session& session() { return m_window->session(); }
+  QString writeFile(const QString& name, const std::string& text) {
+    QFile file(m_files.filePath(name));
+    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray::fromStdString(text));
+    return file.fileName();
+  }
+
+  QTemporaryDir m_files;
   std::unique_ptr<MainWindow> m_window;
   test::Heartbeat m_heart;
   double m_mostGap = test::mostGapAnywhere();

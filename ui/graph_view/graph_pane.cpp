@@ -71,6 +71,8 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
     connect(&session, changed, this, &GraphPane::showHulls);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&session, &Session::pinsChanged, this, &GraphPane::showPins);
+  for (const auto signal : {&Session::plantChanged, &Session::accuracyChanged, &Session::locationChanged})
+    connect(&session, signal, this, &GraphPane::showDoubt);
   connect(&session, &Session::symbolsChanged, this, &GraphPane::showSymbols);
   connect(&session, &Session::notesChanged, this, &GraphPane::showNotes);
   connect(&session, &Session::differenceChanged, this, &GraphPane::showDifference);
@@ -133,6 +135,12 @@ void GraphPane::buildStrip() {
   row->addWidget(m_breadcrumbs);
   row->addWidget(m_title);
   row->addWidget(m_detail);
+  m_doubt = new QToolButton;
+  m_doubt->setObjectName("warnChip");
+  m_doubt->setAccessibleName(tr("Why results may not be the capture's"));
+  m_doubt->hide();
+  row->addWidget(m_doubt);
+  connect(m_doubt, &QToolButton::clicked, this, &GraphPane::doubtPicked);
   row->addStretch(1);
   row->addWidget(m_cancel);
   row->addWidget(m_symbols);
@@ -152,6 +160,19 @@ void GraphPane::buildStages() {
   m_stages->setEnabled(false);
   connect(m_stages, &QComboBox::activated, this,
           [this](int i) { m_session.showAotStage(aotStageTitles()[std::size_t(i)].stage); });
+}
+
+void GraphPane::showDoubt() {
+  const auto accuracy = m_session.accuracy();
+  const int made = accuracy ? accuracy->madeUpInputs() : 0;
+  QStringList said;
+  if (const auto plant = m_session.plant(); !plant.isEmpty()) said << tr("planted: %1").arg(plant);
+  if (made > 0) said << tr("%1 made up").arg(plural(made, "input"));
+  if (accuracy && !accuracy->annotations.empty())
+    said << tr("%1 contradicted").arg(plural(std::ssize(accuracy->annotations), "annotation"));
+  m_doubt->setText(said.join(", "));
+  m_doubt->setToolTip(tr("Results may not be those of the capture; a click shows why"));
+  m_doubt->setVisible(!said.isEmpty());
 }
 
 void GraphPane::showStage() {

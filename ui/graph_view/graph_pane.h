@@ -73,6 +73,8 @@ class GraphPane : public QWidget {
   /// A node that is gone was picked: its name in the graph that this one is compared with.
   void ghostPicked(const QString& name);
   void searchChanged();
+  /// What makes results of the shown graph worth less is to be seen.
+  void doubtPicked();
 
  private:
   void buildStrip();
@@ -90,6 +92,7 @@ class GraphPane : public QWidget {
   void showDifference();
   void markChanges();
   void showPins();
+  void showDoubt();
   void showNotes();
   void showHulls();
   QString changesText(bool brief) const;
@@ -112,6 +115,7 @@ class GraphPane : public QWidget {
   Breadcrumbs* m_breadcrumbs;
   ElidedLabel* m_detail;
   QToolButton* m_cancel;
+  QToolButton* m_doubt;
   QLineEdit* m_symbols;
   QComboBox* m_stages;
   QComboBox* m_colors;

@@ -15,8 +15,7 @@ namespace {
 
 constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
-constexpr double readable = 0.8;         ///< a graph that fits only below this starts at its top instead
-constexpr double readableBlocks = 0.64;  ///< the same where nodes are grouped: blocks say all that they have to at it
+constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
 constexpr double grid = 28;
 constexpr int staleMs =
     120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
@@ -95,8 +94,8 @@ void GraphWidget::startView() {
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
   m_center = m_scene->bounds.center();
-  if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;
-  m_zoom = m_scene->groups ? readableBlocks : readable;
+  if (m_zoom >= readable) return;
+  m_zoom = readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));
   const int first = m_state.selected >= 0 ? m_state.selected : m_scene->focus;

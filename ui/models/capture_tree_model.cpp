@@ -30,6 +30,10 @@ QColor statusColor(const std::string& status) {
   return status == "failed" ? theme().bad : theme().warn;
 }
 
+QString rankedId(int capture, const std::string& id, int rank) {
+  return QString("%1/%2@%3").arg(capture).arg(QString::fromStdString(id)).arg(rank);
+}
+
 QString shortName(const std::string& path) { return text(path).section('/', -1); }
 
 }  // namespace
@@ -41,6 +45,13 @@ void CaptureTreeModel::setCaptures(std::vector<CaptureDocPtr> captures) {
   m_roots.clear();
   for (int i = 0; i < int(m_captures.size()); ++i) addCapture(i);
   endResetModel();
+}
+
+void CaptureTreeModel::addRemarks(int capture, const TraceLogDoc& log) {
+  for (const auto& remark : log.remarks) {
+    auto& said = m_remarks[rankedId(capture, remark.id, remark.rank)];
+    if (const auto line = text(remark.text); !said.contains(line)) said << line;
+  }
 }
 
 int CaptureTreeModel::add(Kind kind, int capture, int item, int parent) {
@@ -190,7 +201,7 @@ QVariant CaptureTreeModel::data(const QModelIndex& index, int role) const {
       return role == Qt::DisplayRole ? QVariant(row.item < 0 ? tr("no rank") : tr("rank %1").arg(row.item))
                                      : QVariant();
     case Kind::Compile:
-      return compileData(capture.compiles[std::size_t(row.item)], role);
+      return compileData(capture, capture.compiles[std::size_t(row.item)], role);
     case Kind::Graph:
       return graphData(capture.graphs[std::size_t(row.item)], role);
     case Kind::Records:
@@ -204,7 +215,10 @@ QVariant CaptureTreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) const {
   const auto path = text(capture.path);
-  if (role == Qt::DisplayRole) return nameWithFolder(path);
+  if (role == Qt::DisplayRole) {
+    const auto title = captureTitle(path), file = path.section('/', -1);
+    return title == file ? title : title + "  " + file;
+  }
   if (role == Qt::ToolTipRole)
     return path + (capture.error.empty() ? "" : "\n" + text(capture.error)) +
            (capture.notes.empty() ? "" : "\n" + texts(capture.notes).join('\n'));
@@ -221,7 +235,7 @@ QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) cons
   return {};
 }
 
-QVariant CaptureTreeModel::compileData(const CompileEntryDoc& compile, int role) const {
+QVariant CaptureTreeModel::compileData(const CaptureDoc& capture, const CompileEntryDoc& compile, int role) const {
   if (role == Qt::DisplayRole)
     return compile.frame.empty() ? text(compile.id) : text(compile.id) + "  " + shortName(compile.frame);
   if (role == detailRole)
@@ -232,6 +246,7 @@ QVariant CaptureTreeModel::compileData(const CompileEntryDoc& compile, int role)
   QString tip = text(compile.id + ": " + compile.status);
   if (!compile.failure.empty()) tip += "\n" + text(compile.failure);
   if (!compile.frame.empty()) tip += "\n" + text(compile.frame);
+  for (const auto& remark : m_remarks.value(rankedId(capture.id, compile.id, compile.rank))) tip += "\n" + remark;
   for (const auto& [name, value] : compile.metrics) tip += QString("\n%1: %2").arg(text(name)).arg(value);
   return tip;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <QAbstractItemModel>
+#include <QHash>
 
 #include "ui/session/documents.h"
 
@@ -19,6 +20,8 @@ class CaptureTreeModel : public QAbstractItemModel {
 
   explicit CaptureTreeModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
   void setCaptures(std::vector<CaptureDocPtr> captures);
+  /// What tool tips of compile ids say beside.
+  void addRemarks(int capture, const TraceLogDoc& log);
   Kind kind(const QModelIndex& index) const { return rowOf(index).kind; }
   /// The place a row leads to; capture -1 if it leads nowhere (still loading, refused, no graph).
   Location location(const QModelIndex& index) const;
@@ -66,10 +69,11 @@ class CaptureTreeModel : public QAbstractItemModel {
   int firstGraph(int row) const;
   const CaptureDoc& captureOf(const Row& row) const { return *m_captures[std::size_t(row.capture)]; }
   QVariant captureData(const CaptureDoc& capture, int role) const;
-  QVariant compileData(const CompileEntryDoc& compile, int role) const;
+  QVariant compileData(const CaptureDoc& capture, const CompileEntryDoc& compile, int role) const;
   QVariant graphData(const GraphEntry& graph, int role) const;
   QVariant recordData(const RecordEntry& record, int role) const;
 
+  QHash<QString, QStringList> m_remarks;  ///< by compile id and rank
   std::vector<CaptureDocPtr> m_captures;
   std::vector<Row> m_rows;
   std::vector<int> m_roots;

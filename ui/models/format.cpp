@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include <QLocale>
+#include <QRegularExpression>
+#include <QStringList>
 
 namespace kerf::ui::inline models {
 
@@ -42,6 +44,22 @@ QString formatBytes(qint64 bytes) {
 QString formatCount(qint64 count) { return QLocale(QLocale::English).toString(count); }
 
 QString plural(qint64 count, const QString& noun) { return formatCount(count) + " " + noun + (count == 1 ? "" : "s"); }
+
+QString captureTitle(const QString& path) {
+  static const QRegularExpression usual(
+      "^(dedicated_log_torch_trace_.*|torch_trace.*|trace|raw|minifier_launcher|repro|repro_\\d+|fx_graph_.*|output_"
+      "code|"
+      "graph|model|checkpoints?|minifier|torch_compile_debug|run_.*|torchinductor|aot|dynamo|inductor|aot_.*|tmp.*|"
+      "logs?|rank_?\\d+|\\d+)$",
+      QRegularExpression::CaseInsensitiveOption);
+  const auto parts = path.split('/', Qt::SkipEmptyParts);
+  for (qsizetype i = parts.size() - 1; i >= 0; --i) {
+    const auto name = i == parts.size() - 1 ? parts[i].section('.', 0, 0) : parts[i];
+    if (usual.match(name).hasMatch()) continue;
+    return i == parts.size() - 1 ? parts[i] : name;
+  }
+  return nameWithFolder(path);
+}
 
 QString nameWithFolder(const QString& path) { return path.section('/', -2); }
 

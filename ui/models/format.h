@@ -13,5 +13,8 @@ QString formatBytes(qint64 bytes);                  ///< "512 B", "3.2 KiB"
 QString formatCount(qint64 count);                  ///< "12,345"
 QString plural(qint64 count, const QString& noun);  ///< "1 node", "3 nodes"
 QString nameWithFolder(const QString& path);        ///< "mlp8/repro.py" of a full path
+/// What a capture is called: "gpt2" of ".../gpt2/trace/dedicated_log_torch_trace_x.log", for such names say nothing; else
+/// the file's name.
+QString captureTitle(const QString& path);
 
 }  // namespace kerf::ui::inline models

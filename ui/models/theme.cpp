@@ -106,6 +106,7 @@ QString Theme::styleSheet() const {
                                                   {"@onAccent", onAccent},
                                                   {"@badFill", badFill},
                                                   {"@bad", bad},
+                                                  {"@warn", warn},
                                                   {"@hover", blend(accent, window, dark ? 0.16 : 0.08)}};
   // Longer names first, so that "@bad" does not eat the start of "@badFill".
   std::vector<std::pair<QString, QString>> sorted;

@@ -115,10 +115,22 @@ QWidget* AccuracyPanel::buildBar() {
   row->addWidget(m_run);
   row->addWidget(m_bisect);
   row->addWidget(m_cancel);
+  m_go = new QPushButton;
+  m_go->setObjectName("goToNode");
+  m_go->setAccessibleName(tr("Go to the node that the verdict names"));
+  m_doubts = new QLabel;
+  m_doubts->setObjectName("warnChip");
+  m_doubts->setTextInteractionFlags(Qt::LinksAccessibleByMouse);
   row->addWidget(m_plant);
+  row->addWidget(m_doubts);
   row->addWidget(m_verdict, 1);
+  row->addWidget(m_go);
   connect(m_run, &QPushButton::clicked, this, &AccuracyPanel::run);
   connect(m_cancel, &QPushButton::clicked, &m_session, &Session::cancelCompare);
+  connect(m_go, &QPushButton::clicked, this, [this] {
+    const auto doc = m_session.accuracy();
+    doc && !doc->firstBadNode().empty() ? emit badRequested() : emit oddRequested();
+  });
   return bar;
 }
 
@@ -146,11 +158,11 @@ QWidget* AccuracyPanel::buildTables() {
 }
 
 void AccuracyPanel::run() {
-  if (m_plant->accepted()) m_session.compare(m_plant->plant());
+  if (m_plant->accepted()) m_session.compare();
 }
 
 void AccuracyPanel::bisect(By by) {
-  if (m_plant->accepted()) m_session.bisect(by, m_plant->plant());
+  if (m_plant->accepted()) m_session.bisect(by);
 }
 
 QString AccuracyPanel::verdict() const { return m_verdict->text(); }
@@ -170,6 +182,8 @@ void AccuracyPanel::showAccuracy() {
   m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeDivergence>());
   m_comparison->setVisible(shown);
   m_verdict->setForms({});
+  m_go->hide();
+  m_doubts->hide();
   showBisection();
   const bool tables = shown || m_trials->rowCount() > 0;
   m_tables->setVisible(tables);
@@ -190,23 +204,65 @@ void AccuracyPanel::showHint() {
     m_hint->setText(accuracy->error);
   else
     m_hint->setText(m_session.graph() ? tr("Compare to see where the compiled result leaves the reference.\n"
-                                           "Plant a fault to watch it being found.")
+                                           "Help > Try it with a planted fault shows what that looks like.")
                                       : tr("Open a capture to compare its results."));
+}
+
+/// What NaN and infinities do to a verdict: they equal themselves, and so pass.
+QString AccuracyPanel::oddText(const AccuracyDoc& doc) const {
+  const auto graph = m_session.graph();
+  const auto lost = [](const OutputVerdict& row) { return row.nanRes + row.infRes > 0; };
+  const auto odd = graph ? doc.odd(*graph) : OddNodes();
+  const bool outputs = std::ranges::any_of(doc.outputs, lost);
+  if (odd.wholly == 0 && !outputs) return {};
+  const int count = odd.wholly > 0 ? odd.wholly : odd.partly;
+  if (count == 0)
+    return tr("%1 of %2 are NaN or infinite")
+        .arg(std::ranges::count_if(doc.outputs, lost))
+        .arg(plural(std::ssize(doc.outputs), "output"));
+  const auto said = odd.wholly > 0 ? tr("%1 of %2 are NaN or infinite, first: %3")
+                                   : tr("%1 of %2 have NaN or infinite elements, first: %3");
+  return said.arg(count).arg(plural(std::ssize(doc.nodes), "node")).arg(text(odd.first));
 }
 
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   const auto bad = std::ranges::count(doc.nodes, false, &NodeDivergence::same);
   const auto first = text(doc.firstBadNode());
-  const auto result = doc.same              ? tr("Same")
-                      : doc.failure.empty() ? tr("Different")
+  const auto odd = doc.failure.empty() ? oddText(doc) : QString();
+  const auto result = doc.same              ? odd.isEmpty() ? tr("Same") : tr("Same, but %1").arg(odd)
+                                   : doc.failure.empty() ? tr("Different")
                                             : tr("Failed: %1").arg(text(doc.failure));
+  const auto planted = doc.plant.isEmpty() ? QString() : tr("  ·  planted: %1").arg(doc.plant);
   const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();
   const auto where = first.isEmpty() ? QString() : tr("  ·  first bad: %1").arg(first);
-  m_verdict->setForms({result + count + where, result + where, result});
-  m_verdict->setToolTip(result + count + where);
+  m_verdict->setForms({result + count + where + planted, result + where, result});
+  m_verdict->setToolTip(result + count + where + planted);
   auto palette = m_verdict->palette();
-  palette.setColor(QPalette::WindowText, doc.same && bad == 0 ? theme().good : theme().bad);
+  const auto good = odd.isEmpty() ? theme().good : theme().warn;
+  palette.setColor(QPalette::WindowText, doc.same && bad == 0 ? good : theme().bad);
   m_verdict->setPalette(palette);
+  const auto graph = m_session.graph();
+  const auto target = !first.isEmpty() ? first : odd.isEmpty() || !graph ? QString() : text(doc.odd(*graph).first);
+  m_go->setText(tr("Go to %1").arg(fontMetrics().elidedText(target, Qt::ElideMiddle, 160)));
+  m_go->setToolTip(tr("Show %1 in the graph").arg(target));
+  m_go->setVisible(!target.isEmpty());
+  showDoubts(doc);
+}
+
+/// What makes the verdict worth less: inputs that were made up, recorded values that the ops do not give.
+void AccuracyPanel::showDoubts(const AccuracyDoc& doc) {
+  QStringList brief, full;
+  if (const int made = doc.madeUpInputs(); made > 0) {
+    brief << tr("%1 made up").arg(plural(made, "input"));
+    for (const auto& row : doc.inputs)
+      if (row.source == "generated") full << text(row.name) + (row.why.empty() ? QString() : ": " + text(row.why));
+  }
+  if (!doc.annotations.empty()) brief << tr("%1 contradicted").arg(plural(std::ssize(doc.annotations), "annotation"));
+  if (!doc.haveFp64) brief << tr("no fp64 reference");
+  if (!doc.fp64Note.empty()) full << text(doc.fp64Note);
+  m_doubts->setText(brief.join(", "));
+  m_doubts->setToolTip(full.join('\n'));
+  m_doubts->setVisible(!brief.isEmpty());
 }
 
 void AccuracyPanel::showBisection() {

@@ -39,6 +39,9 @@ class AccuracyPanel : public QWidget {
  signals:
   /// PyTorch is to be bisected, of which others know where it is.
   void torchBisectRequested(kerf::workbench::BisectRequest::By by);
+  /// The next node is to be seen that is NaN or infinite; the first one that is beyond the limit.
+  void oddRequested();
+  void badRequested();
 
  private:
   QWidget* buildBar();
@@ -47,6 +50,8 @@ class AccuracyPanel : public QWidget {
   void showVerdict(const AccuracyDoc& doc);
   void showBisection();
   void showHint();
+  void showDoubts(const AccuracyDoc& doc);
+  QString oddText(const AccuracyDoc& doc) const;
 
   Session& m_session;
   PlantPicker* m_plant;
@@ -59,6 +64,8 @@ class AccuracyPanel : public QWidget {
   QPushButton* m_run;
   QPushButton* m_bisect;
   QPushButton* m_cancel;
+  QPushButton* m_go;  ///< to the node that the verdict names
+  QLabel* m_doubts;   ///< why the verdict may not be the capture's
   ElidedLabel* m_verdict;
   QLabel* m_bisection;
   QLabel* m_hint;

@@ -1,6 +1,10 @@
 #include "ui/panels/captures_panel.h"
 
+#include <functional>
+
 #include <QApplication>
+#include <QHBoxLayout>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
 #include <QSignalBlocker>
@@ -30,7 +34,7 @@ class DetailDelegate : public QStyledItemDelegate {
     small.setPixelSize(11);
     const int width = QFontMetrics(small).horizontalAdvance(detail) + 16;
     const auto room = option.rect.width() - width - (option.icon.isNull() ? 8 : 28);
-    option.text = option.fontMetrics.elidedText(option.text, Qt::ElideLeft, std::max(60, room));
+    option.text = option.fontMetrics.elidedText(option.text, Qt::ElideRight, std::max(60, room));
     QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &option, painter, option.widget);
     painter->save();
     painter->setFont(small);
@@ -68,10 +72,28 @@ class HintTree : public QTreeView {
 }  // namespace
 
 CapturesPanel::CapturesPanel(Session& session, QWidget* parent)
-    : QWidget(parent), m_session(session), m_model(new CaptureTreeModel(this)), m_tree(new HintTree) {
+    : QWidget(parent),
+      m_session(session),
+      m_model(new CaptureTreeModel(this)),
+      m_filter(new QLineEdit),
+      m_tree(new HintTree) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_filter->setObjectName("captureFilter");
+  m_filter->setPlaceholderText(tr("Filter captures and graphs"));
+  m_filter->setClearButtonEnabled(true);
+  m_filter->setMinimumWidth(1);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(8, 6, 8, 6);
+  head->addWidget(m_filter);
+  column->addLayout(head);
   column->addWidget(m_tree);
+  connect(m_filter, &QLineEdit::textChanged, this, &CapturesPanel::applyFilter);
+  connect(&session, &Session::traceLogChanged, this, [this] {
+    for (const auto& capture : m_session.captures())
+      if (const auto log = m_session.traceLog(capture->id)) m_model->addRemarks(capture->id, *log);
+  });
   m_tree->setObjectName("captures");
   m_tree->setModel(m_model);
   m_tree->setHeaderHidden(true);
@@ -90,6 +112,10 @@ CapturesPanel::CapturesPanel(Session& session, QWidget* parent)
       return m_session.showRecord(m_model->captureId(index), record);
     if (const auto place = m_model->location(index); place.capture >= 0) m_session.go(place);
   });
+  for (const auto signal : {&QTreeView::clicked, &QTreeView::activated})
+    connect(m_tree, signal, this, [this](const QModelIndex& index) {
+      if (m_model->kind(index) == CaptureTreeModel::Kind::Graph) emit graphPicked();
+    });
   connect(&session, &Session::capturesChanged, this, &CapturesPanel::showCaptures);
   connect(&session, &Session::loadingProgressed, m_tree->viewport(), qOverload<>(&QWidget::update));
   connect(&session, &Session::locationChanged, this, &CapturesPanel::showPlace);
@@ -99,7 +125,27 @@ void CapturesPanel::showCaptures() {
   const QSignalBlocker quiet(m_tree->selectionModel());
   m_model->setCaptures(m_session.captures());
   for (const auto& row : m_model->openRows()) m_tree->expand(row);
+  applyFilter();
   showPlace();
+}
+
+/// Rows whose texts hold what is typed, with what is above and below them.
+void CapturesPanel::applyFilter() {
+  const auto typed = m_filter->text().trimmed();
+  const std::function<bool(const QModelIndex&, bool)> keep = [&](const QModelIndex& parent, bool kept) {
+    bool any = false;
+    for (int row = 0; row < m_model->rowCount(parent); ++row) {
+      const auto index = m_model->index(row, 0, parent);
+      const bool own =
+          kept || index.data().toString().contains(typed, Qt::CaseInsensitive) ||
+          (!parent.isValid() && index.data(Qt::ToolTipRole).toString().contains(typed, Qt::CaseInsensitive));
+      const bool shown = keep(index, own) || own;
+      m_tree->setRowHidden(row, parent, !shown);
+      any |= shown;
+    }
+    return any;
+  };
+  keep({}, typed.isEmpty());
 }
 
 void CapturesPanel::showPlace() {
@@ -108,7 +154,10 @@ void CapturesPanel::showPlace() {
   const auto here = m_model->location(m_tree->currentIndex());
   const auto& place = m_session.location();
   const bool leadsHere = here.capture == place.capture && here.graph == place.graph;
-  if (!leadsHere && m_model->record(m_tree->currentIndex()) < 0) m_tree->setCurrentIndex(m_model->indexOf(place));
+  if (!leadsHere && m_model->record(m_tree->currentIndex()) < 0) {
+    m_tree->setCurrentIndex(m_model->indexOf(place));
+    m_tree->scrollTo(m_tree->currentIndex());
+  }
   m_tree->viewport()->update();
 }
 

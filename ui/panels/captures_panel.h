@@ -6,6 +6,7 @@
 #include "ui/models/capture_tree_model.h"
 #include "ui/session/session.h"
 
+class QLineEdit;
 class QTreeView;
 
 namespace kerf::ui::inline panels {
@@ -16,8 +17,11 @@ class CapturesPanel : public QWidget {
  public:
   explicit CapturesPanel(Session& session, QWidget* parent = nullptr);
   QTreeView& tree() { return *m_tree; }
+  QLineEdit& filter() { return *m_filter; }
 
  signals:
+  /// The user went to a graph, be it the one that is shown already.
+  void graphPicked();
   /// Two graphs are to be seen against each other.
   void comparisonAsked();
 
@@ -25,10 +29,12 @@ class CapturesPanel : public QWidget {
   void compareGraphs(const Location& before, const Location& after);
   void showCaptures();
   void showPlace();
+  void applyFilter();
   void menuAt(const QPoint& position);
 
   Session& m_session;
   CaptureTreeModel* m_model;
+  QLineEdit* m_filter;
   QTreeView* m_tree;
 };
 

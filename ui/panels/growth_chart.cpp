@@ -11,7 +11,9 @@
 namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int lowest = -20, highest = 20;  ///< powers of ten that the scale may reach
+constexpr int lowest = -330, highest = 310;  ///< powers of ten that a double has
+
+constexpr int oddGap = 14;
 
 int powerOf(double error) { return std::clamp(int(std::floor(std::log10(error))), lowest, highest - 1); }
 
@@ -29,11 +31,15 @@ void GrowthChart::setNodes(const std::vector<NodeDivergence>& rows, const GraphD
   m_points.clear();
   m_low = highest;
   m_high = lowest;
+  m_odd = false;
   for (const auto& row : rows) {
     const int place = graph ? graph->find(row.node) : -1;
     if (place < 0) continue;
-    m_points.push_back({text(row.node), place, row.rmseRes, row.rmseRef, row.same});
-    for (const double error : {row.rmseRes, row.rmseRef}) {
+    // Without a reference there is no error; a NaN says something only where a value is one.
+    const auto known = [&](double error) { return std::isnan(error) && row.finite == row.elements ? 0 : error; };
+    m_points.push_back({text(row.node), place, known(row.rmseRes), known(row.rmseRef), row.same});
+    for (const double error : {m_points.back().compiled, m_points.back().interpreter}) {
+      m_odd |= !std::isfinite(error);
       if (!(error > 0) || !std::isfinite(error)) continue;
       m_low = std::min(m_low, powerOf(error));
       m_high = std::max(m_high, powerOf(error) + 1);
@@ -49,12 +55,12 @@ void GrowthChart::setCurrent(const QString& node) {
   update();
 }
 
-QRectF GrowthChart::area() const { return QRectF(rect()).adjusted(48, 22, -14, -14); }
+QRectF GrowthChart::area() const { return QRectF(rect()).adjusted(48, m_odd ? 22 + oddGap : 22, -14, -14); }
 
-/// Zero is at the foot; what is no number is at the top.
+/// Zero is at the foot; what is no number stands on a line of its own above the scale.
 double GrowthChart::heightOf(double error) const {
   const auto inner = area();
-  if (!std::isfinite(error)) return inner.top();
+  if (!std::isfinite(error)) return inner.top() - oddGap;
   if (!(error > 0)) return inner.bottom();
   const double part = (std::log10(error) - m_low) / double(m_high - m_low);
   return inner.bottom() - inner.height() * std::clamp(part, 0.0, 1.0);
@@ -76,6 +82,13 @@ void GrowthChart::drawScale(QPainter& painter) const {
     painter.setPen(theme().muted);
     painter.drawText(QRectF(0, y - 8, inner.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                      QString("1e%1").arg(power));
+  }
+  if (m_odd) {
+    const double y = inner.top() - oddGap;
+    painter.setPen(QPen(blend(theme().warn, theme().base, 0.6), 1, Qt::DashLine));
+    painter.drawLine(QPointF(inner.left(), y), QPointF(inner.right(), y));
+    painter.setPen(theme().warn);
+    painter.drawText(QRectF(0, y - 8, inner.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, tr("NaN, inf"));
   }
   painter.setPen(theme().accent);
   painter.drawText(QRectF(inner.left(), 3, 100, 16), Qt::AlignLeft, tr("compiled"));

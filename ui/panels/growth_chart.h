@@ -44,6 +44,7 @@ class GrowthChart : public QWidget {
 
   std::vector<Point> m_points;
   QString m_current;
+  bool m_odd = false;           ///< some error is no number
   int m_low = -16, m_high = 0;  ///< powers of ten at the ends of the scale
 };
 

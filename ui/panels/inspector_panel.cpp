@@ -78,8 +78,8 @@ InspectorPanel::InspectorPanel(Session& session, QWidget* parent) : QTextBrowser
   document()->setDocumentMargin(14);
   connect(this, &QTextBrowser::anchorClicked, this,
           [this](const QUrl& link) { m_session.selectNode(link.toString(QUrl::FullyDecoded).mid(5)); });
-  for (const auto signal :
-       {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged, &Session::guardsChanged})
+  for (const auto signal : {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged,
+                            &Session::guardsChanged, &Session::traceLogChanged})
     connect(&session, signal, this, &InspectorPanel::showNode);
   showNode();
 }
@@ -147,7 +147,13 @@ QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {
   return section("ACCURACY",
                  row("Verdict", "<span class='" + QString(found->same ? "good" : "bad") + "'>" + verdict + "</span>") +
                      textRow("Error / limit", formatRatio(found->ratioToLimit)) +
-                     textRow("Max error", formatError(found->maxAbsError)));
+                     textRow("Max error", formatError(found->maxAbsError)) +
+                     (found->finite < found->elements
+                          ? textRow("NaN or inf", tr("%1 of %2")
+                                                      .arg(formatCount(found->elements - found->finite),
+                                                           plural(found->elements, "element")))
+                          : QString()) +
+                     (accuracy->plant.isEmpty() ? QString() : textRow("Planted", accuracy->plant)));
 }
 
 QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
@@ -221,6 +227,22 @@ QString InspectorPanel::nodeGuardsHtml(const NodeDoc& node) const {
   return section("NEEDS", rows);
 }
 
+/// How the compilation went that the graph is of.
+QString InspectorPanel::compilationHtml(const CaptureDoc& capture) const {
+  const auto& graph = capture.graphs[std::size_t(m_session.location().graph)];
+  const auto log = m_session.traceLog(capture.id);
+  QString rows;
+  for (const auto& entry : capture.compiles) {
+    if (entry.id != graph.compileId || entry.rank != graph.rank) continue;
+    rows += textRow(tr("Id"), entry.id) + textRow(tr("Status"), entry.status);
+    if (entry.seconds >= 0) rows += textRow(tr("Time"), formatSeconds(entry.seconds));
+    if (!entry.failure.empty()) rows += textRow(tr("Failure"), entry.failure);
+    for (const auto& remark : log ? log->remarksOf(entry.id, entry.rank) : QStringList())
+      rows += textRow(tr("Why"), remark);
+  }
+  return section("COMPILATION", rows);
+}
+
 QString InspectorPanel::graphHtml() const {
   const auto graph = m_session.graph();
   const auto capture = m_session.capture(m_session.location().capture);
@@ -236,6 +258,7 @@ QString InspectorPanel::graphHtml() const {
   html += section("GRAPH", textRow("Nodes", formatCount(qint64(graph->nodes.size()))) +
                                textRow("Calls", formatCount(calls)) + textRow("Inputs", formatCount(inputs)) +
                                textRow("Hash", graph->hash.substr(0, 16)));
+  html += compilationHtml(*capture);
   html += symbolsHtml() + guardsHtml() + recordedHtml();
   html += section("CAPTURE", textRow("Kind", capture->kind) + textRow("PyTorch", capture->torchVersion) +
                                  textRow("File", capture->path));

@@ -20,6 +20,7 @@ class InspectorPanel : public QTextBrowser {
   void showNode();
   QString nodeHtml(const NodeDoc& node) const;
   QString graphHtml() const;
+  QString compilationHtml(const CaptureDoc& capture) const;
   QString backwardHtml(const NodeDoc& node) const;
   QString accuracyHtml(const NodeDoc& node) const;
   QString kernelHtml(const NodeDoc& node) const;

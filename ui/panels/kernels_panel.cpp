@@ -29,6 +29,12 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   m_tabs->setDrawBase(false);
   m_tabs->setExpanding(false);
   auto* loops = new QLabel(tr("Loop IR"));
+  const auto sayPlanted = [&session, loops] {
+    const auto plant = session.plant();
+    loops->setText(plant.isEmpty() ? tr("Loop IR") : tr("Loop IR, without the planted fault %1").arg(plant));
+  };
+  for (const auto signal : {&Session::plantChanged, &Session::locationChanged})
+    connect(&session, signal, loops, sayPlanted);
   loops->setObjectName("tableTitle");
   const auto stacked = [](QWidget* above, QWidget* below) {
     auto* pane = new QWidget;

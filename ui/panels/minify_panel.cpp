@@ -59,6 +59,7 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
   connect(&session, &Session::locationChanged, this, &MinifyPanel::showPlace);
   connect(&session, &Session::pinsChanged, this, &MinifyPanel::showMinified);
   connect(&session, &Session::inputsChanged, this, &MinifyPanel::showMinified);
+  connect(&session, &Session::plantChanged, this, &MinifyPanel::showMinified);
   connect(m_table, &DataTable::picked, this, [this](int row) {
     const auto doc = m_session.minified();
     if (doc && doc->state == MinifyDoc::State::Running) return showControls();
@@ -167,9 +168,8 @@ QWidget* MinifyPanel::buildBar() {
 /// A fault is planted into Kerf's own compiled side, so only Kerf's engine is asked of it.
 void MinifyPanel::start() {
   auto request = m_settings;
-  const auto plant = m_plant->plant();
   if (request.oracle.oracle == "engine" && !m_plant->accepted()) return;
-  if (request.oracle.oracle == "engine" && !plant.isEmpty()) request.oracle.plants = {plant.toStdString()};
+  if (request.oracle.oracle == "engine") request.oracle.plants = m_session.plants();
   m_session.minify(std::move(request));
 }
 
@@ -225,6 +225,7 @@ QString MinifyPanel::statusOf(const MinifyDoc& doc) const {
     text += tr("  ·  about %1 left").arg(formatSeconds(doc.secondsLeft));
   if (doc.state == MinifyDoc::State::Cancelled) text += tr("  ·  cancelled");
   if (doc.state == MinifyDoc::State::Failed) text += tr("  ·  failed");
+  if (!doc.plant.isEmpty()) text += tr("  ·  planted: %1").arg(doc.plant);
   if (doc.oneMinimal.value_or(false)) text += tr("  ·  1-minimal");
   if (!doc.stoppedBy.empty()) text += tr("  ·  stopped by its limit");
   return text;
@@ -257,7 +258,7 @@ void MinifyPanel::showMinified() {
     m_hint->setText(doc->error);
   else
     m_hint->setText(m_session.graph() ? tr("Minify a graph that fails to get the smallest one that still fails.\n"
-                                           "Plant a fault to try it.")
+                                           "Help > Try it with a planted fault shows what that looks like.")
                                       : tr("Open a capture to minify it."));
   m_status->setText(shown ? statusOf(*doc) : QString());
   m_status->setToolTip(doc ? text(doc->fingerprint) : QString());

@@ -43,7 +43,7 @@ QSpinBox* numberBox(const QString& name, int least, int most, const QString& spe
   box->setObjectName(name);
   box->setRange(least, most);
   box->setSpecialValueText(special);
-  box->setFixedWidth(110);
+  box->setMinimumWidth(110);
   return box;
 }
 
@@ -62,7 +62,11 @@ bool runs(const QString& program) {
 }  // namespace
 
 MinifySettings::MinifySettings(const workbench::MinifyRequest& request, const QStringList& symbols, QWidget* parent)
-    : QDialog(parent), m_given(request), m_oracle(new QComboBox), m_pages(new QStackedWidget), m_problem(new QLabel) {
+    : RoomyDialog(parent),
+      m_given(request),
+      m_oracle(new QComboBox),
+      m_pages(new QStackedWidget),
+      m_problem(new QLabel) {
   setObjectName("minifySettings");
   setWindowTitle(tr("How to minify"));
   m_oracle->setObjectName("oracle");
@@ -76,7 +80,7 @@ MinifySettings::MinifySettings(const workbench::MinifyRequest& request, const QS
   m_pages->addWidget(commandPage());
   auto* form = new QFormLayout;
   form->addRow(tr("Who decides"), m_oracle);
-  auto* column = new QVBoxLayout(this);
+  auto* column = new QVBoxLayout;
   column->setSpacing(10);
   column->addLayout(form);
   column->addWidget(said);
@@ -89,7 +93,8 @@ MinifySettings::MinifySettings(const workbench::MinifyRequest& request, const QS
   column->addWidget(m_problem);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
   m_accept = buttons->button(QDialogButtonBox::Ok);
-  column->addWidget(buttons);
+  column->addStretch(1);
+  setContent(column, buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(m_oracle, &QComboBox::currentIndexChanged, this, [this, said](int index) {

@@ -2,8 +2,7 @@
 // how long and how often it is asked.
 #pragma once
 
-#include <QDialog>
-
+#include "ui/panels/roomy_dialog.h"
 #include "ui/session/documents.h"
 
 class QCheckBox;
@@ -19,7 +18,7 @@ namespace kerf::ui::inline panels {
 
 class InputsEditor;
 
-class MinifySettings : public QDialog {
+class MinifySettings : public RoomyDialog {
   Q_OBJECT
 
  public:

@@ -1,11 +1,12 @@
-// PlantPicker: chooses a fault to plant in the compiled side: nothing, or an op of the graph and a kind of fault.
+// PlantPicker: says that a fault is planted in the compiled side, with a way to change it and to take it out. Nothing is
+// to be seen while none is.
 #pragma once
 
 #include <QWidget>
 
 #include "ui/session/session.h"
 
-class QComboBox;
+class QToolButton;
 
 namespace kerf::ui::inline panels {
 
@@ -14,21 +15,21 @@ class PlantPicker : public QWidget {
 
  public:
   explicit PlantPicker(Session& session, QWidget* parent = nullptr);
-  /// "relu=accuracy", or empty for no fault.
-  QString plant() const;
-  void setPlant(const QString& plant);
+  /// "relu=accuracy", or empty for no fault: the session's.
+  QString plant() const { return m_session.plant(); }
+  void setPlant(const QString& plant) { m_session.setPlant(plant); }
   /// Whether the shown graph has what is to be broken; says so where it has not.
   bool accepted();
 
  signals:
-  void plantChanged(const QString& plant);
+  /// Another fault is to be chosen.
+  void choiceRequested();
 
  private:
-  void fillOps();
+  void showPlant();
 
   Session& m_session;
-  QComboBox* m_op;
-  QComboBox* m_kind;
+  QToolButton *m_chip, *m_remove;
 };
 
 }  // namespace kerf::ui::inline panels

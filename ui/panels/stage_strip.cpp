@@ -53,9 +53,14 @@ void StageStrip::go(int lane, int cell) {
 }
 
 void StageStrip::showStages() {
-  setVisible(m_session.location().capture >= 0);
+  setVisible(m_wanted && m_session.location().capture >= 0);
   m_lanes->setLanes(stageLanes(m_session));
   showButtons();
+}
+
+void StageStrip::setWanted(bool wanted) {
+  m_wanted = wanted;
+  setVisible(m_wanted && m_session.location().capture >= 0);
 }
 
 void StageStrip::showButtons() {

@@ -19,6 +19,8 @@ class StageStrip : public QWidget {
   QToolButton& baseline() { return *m_baseline; }
   /// Of the lane that the user is in, also from afar.
   void step(int offset) { m_lanes->step(offset); }
+  /// Whether it is shown at all where there is a graph.
+  void setWanted(bool wanted);
   bool holdsFocus() const { return m_lanes->hasFocus(); }
 
  signals:
@@ -29,6 +31,7 @@ class StageStrip : public QWidget {
   void showButtons();
   void go(int lane, int cell);
 
+  bool m_wanted = true;
   Session& m_session;
   StageLanes* m_lanes;
   QToolButton* m_verify;

@@ -71,11 +71,18 @@ ValuesPanel::ValuesPanel(Session& session, QWidget* parent)
       m_cells(new QTableWidget) {
   buildBar();
   buildContent();
+  m_follow.setSingleShot(true);
+  m_follow.setInterval(180);
+  connect(&m_follow, &QTimer::timeout, this, [this] {
+    if (isVisible() && m_session.nodeDoc() && !shownIsSelected()) ask();
+  });
+  connect(&session, &Session::nodeChanged, this, &ValuesPanel::follow);
   connect(&session, &Session::valueChanged, this, [this] {
     goToOdd();
     showValue();
   });
-  for (const auto signal : {&Session::nodeChanged, &Session::graphChanged})
+  for (const auto signal : {&Session::nodeChanged, &Session::graphChanged, &Session::plantChanged,
+                            &Session::inputsChanged, &Session::symbolsChanged})
     connect(&session, signal, this, &ValuesPanel::showValue);
   showValue();
 }
@@ -165,7 +172,7 @@ QString ValuesPanel::status() const { return m_status->text(); }
 bool ValuesPanel::shownIsSelected() const {
   const auto value = m_session.value();
   const auto* node = m_session.nodeDoc();
-  return value && node && value->asked.node == node->name && value->place.sameGraph(m_session.location());
+  return value && node && value->asked.node == node->name && m_session.valueIsCurrent();
 }
 
 workbench::NodeValueRequest ValuesPanel::request() const {
@@ -186,6 +193,11 @@ void ValuesPanel::ask() {
 
 void ValuesPanel::ask(workbench::NodeValueRequest request) {
   if (!request.node.empty()) m_session.findValue(std::move(request));
+}
+
+/// Once a value has been asked for, the panel shows those of the nodes that the user goes to.
+void ValuesPanel::follow() {
+  if (m_session.value() && isVisible() && m_session.nodeDoc()) m_follow.start();
 }
 
 void ValuesPanel::moveTo(qint64 row, qint64 column) {
@@ -290,6 +302,7 @@ void ValuesPanel::showValue() {
   m_status->clear();
   if (!shown) return;
   auto said = QString("%1  %2[%3]").arg(text(value->asked.node), text(value->dtype), indexText(value->shape));
+  for (const auto& plant : value->asked.plants) said += tr("  ·  planted: %1").arg(text(plant));
   if (!value->source.empty()) said += tr("  ·  recorded as %1").arg(text(value->source));
   if (!value->saved.empty()) said += tr("  ·  saved to %1").arg(text(value->saved));
   if (value->figures.finite == value->figures.elements) said += tr("  ·  all finite");

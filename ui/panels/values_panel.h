@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QHash>
+#include <QTimer>
 #include <QWidget>
 
 #include "ui/session/session.h"
@@ -47,6 +48,7 @@ class ValuesPanel : public QWidget {
   void moveTo(qint64 row, qint64 column);
   void findOdd();
   void goToOdd();
+  void follow();
   void chooseFile();
   void chooseExpected();
   void showExpected();
@@ -72,6 +74,7 @@ class ValuesPanel : public QWidget {
   HistogramChart* m_histogram;
   QLabel* m_figures;
   QTableWidget* m_cells;
+  QTimer m_follow;         ///< runs from going to a node until its value is asked for
   bool m_goToOdd = false;  ///< the answer under way says where the next NaN or infinity is
 };
 

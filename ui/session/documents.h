@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <QString>
+#include <QStringList>
 
 #include "app/workbench/protocol/requests.h"
 #include "ui/session/text.h"
@@ -46,6 +47,27 @@ using ShownRecordPtr = std::shared_ptr<const ShownRecord>;
 /// Recorded fusion groups of a whole capture.
 using FusionRowsPtr = std::shared_ptr<const std::vector<FusionRow>>;
 
+/// How the compilations of a trace went; `error`: why that cannot be told.
+struct TraceLogDoc : workbench::CompileLogDoc {
+  QString error;
+  /// Null where there is no such table.
+  const workbench::LogTable* table(std::string_view name) const {
+    const auto found = std::ranges::find(tables, name, &workbench::LogTable::name);
+    return found == tables.end() ? nullptr : &*found;
+  }
+  /// What there is to say of a compile id: why it was compiled again, where it broke.
+  QStringList remarksOf(const std::string& id, int rank) const;
+};
+using TraceLogPtr = std::shared_ptr<const TraceLogDoc>;
+
+/// Results that agree because there is nothing but NaN and infinities to compare.
+struct OddNodes {
+  int wholly = 0;           ///< nodes without a finite element
+  int partly = 0;           ///< nodes with some that are none
+  std::string first;        ///< in the order of the graph: of those without a finite element, else of the others
+  std::vector<int> places;  ///< of all of them, in that order
+};
+
 struct AccuracyDoc : workbench::Comparison {
   bool running = false;
   QString plant, error;                            ///< error: why there is no comparison
@@ -60,6 +82,10 @@ struct AccuracyDoc : workbench::Comparison {
     const auto row = std::ranges::find_if(nodes, &NodeDivergence::firstBad);
     return row == nodes.end() ? std::string() : row->node;
   }
+  /// What is NaN or infinite, but for what constants make so: a mask of -inf is meant.
+  OddNodes odd(const GraphDoc& graph) const;
+  /// How many of the inputs were made up.
+  int madeUpInputs() const { return int(std::ranges::count(inputs, "generated", &workbench::InputRow::source)); }
 };
 using AccuracyDocPtr = std::shared_ptr<const AccuracyDoc>;
 

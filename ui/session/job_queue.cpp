@@ -1,5 +1,7 @@
 #include "ui/session/job_queue.h"
 
+#include <algorithm>
+
 namespace kerf::ui::inline session {
 
 namespace {
@@ -23,7 +25,8 @@ void JobQueue::start(const QString& key, std::function<void(std::stop_token)> wo
                      Weight weight) {
   cancel(key);
   auto& ticket = m_tickets[key];
-  ticket = {++m_next, std::stop_source()};
+  ticket = {++m_next, std::stop_source(), {}};
+  ticket.since.start();
   if (weight == Weight::Shown) m_shown.insert(ticket.number);
   m_pool.start([this, key, number = ticket.number, stop = ticket.stop.get_token(), work = std::move(work),
                 done = std::move(done)] {
@@ -52,6 +55,18 @@ bool JobQueue::join(const QString& key, Weight weight) {
   m_shown.insert(ticket->number);
   emit busyChanged();
   return true;
+}
+
+std::vector<JobQueue::Work> JobQueue::works() const {
+  std::vector<std::pair<quint64, Work>> numbered;
+  for (auto ticket = m_tickets.constBegin(); ticket != m_tickets.constEnd(); ++ticket)
+    if (m_shown.contains(ticket->number))
+      numbered.push_back(
+          {ticket->number, {ticket.key(), double(ticket->since.elapsed()) / 1000, ticket->stop.stop_requested()}});
+  std::ranges::sort(numbered, {}, &std::pair<quint64, Work>::first);
+  std::vector<Work> works;
+  for (auto& [number, work] : numbered) works.push_back(std::move(work));
+  return works;
 }
 
 void JobQueue::cancel(const QString& key) {

@@ -4,7 +4,9 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
+#include <QElapsedTimer>
 #include <QHash>
 #include <QObject>
 #include <QSet>
@@ -36,6 +38,13 @@ class JobQueue : public QObject {
   void cancel(const QString& key);
   /// Asks the job to stop; it still reports.
   void stop(const QString& key);
+  /// Jobs that somebody waits for, the oldest first.
+  struct Work {
+    QString key;
+    double seconds = 0;     ///< since it began
+    bool stopping = false;  ///< it has been asked to stop
+  };
+  std::vector<Work> works() const;
   bool busy() const { return !m_shown.isEmpty(); }
   bool busy(const QString& key) const { return m_tickets.contains(key); }
   /// Whether the job is under way, so that it need not be submitted; one that began quietly is shown from now on where
@@ -52,6 +61,7 @@ class JobQueue : public QObject {
   struct Ticket {
     quint64 number = 0;
     std::stop_source stop;
+    QElapsedTimer since;
   };
   void start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done, Weight weight);
   void finish(const QString& key, quint64 number, const std::function<void()>& done);

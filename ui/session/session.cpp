@@ -173,10 +173,13 @@ void Session::findFusion(int capture) {
       });
 }
 
+/// The planted fault stays planted.
 void Session::reload() {
   const auto doc = capture(m_location.capture);
   if (!doc) return;
+  const auto plant = this->plant();
   close(doc->id);
+  if (!plant.isEmpty()) m_plants[doc->name] = plant;
   m_showNext = true;
   openNamed(doc->name);
 }
@@ -200,6 +203,9 @@ void Session::close(int capture) {
   }
   std::erase_if(m_states, [&](const auto& item) { return item.first.capture == capture; });
   m_captures.erase(capture);
+  m_plants.erase(doc->name);
+  m_logs.erase(capture);
+  m_jobs.cancel("log:" + QString::number(capture));
   m_fusion.erase(capture);
   forgetStages(capture);
   m_browsers.erase(capture);

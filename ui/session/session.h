@@ -54,6 +54,13 @@ class Session : public QObject {
   /// Null until findFusion() has it.
   FusionRowsPtr fusion(int capture) const;
 
+  /// Reads how the compilations of a trace went, unless it is known; traceLogChanged() follows.
+  void findTraceLog(int capture);
+  /// Null until findTraceLog() has it, and for captures that are no trace.
+  TraceLogPtr traceLog(int capture) const;
+  /// Whether it has compile ids of which a log tells.
+  bool isTrace(int capture) const;
+
   // Place and selection
   const Location& location() const { return m_location; }
   void go(const Location& location);
@@ -118,7 +125,10 @@ class Session : public QObject {
   /// What was asked last, and its answer; null before the first time.
   ValueDocPtr value() const { return m_value; }
   /// Of a node of the shown graph, whatever graph the request names; valueChanged() follows. One question at a time.
+  /// With the fault that is planted now.
   void findValue(workbench::NodeValueRequest request);
+  /// The last answer is of the shown graph, as it is run now.
+  bool valueIsCurrent() const;
   void cancelValue();
 
   // Work
@@ -130,17 +140,24 @@ class Session : public QObject {
   /// The same, of which only those that differ from their hints are kept.
   void chooseSizes(QStringList sizes);
   /// What stands in for data that the shown graph's capture does not have, for all that runs it.
+  /// "relu=accuracy": the fault that is planted in the compiled side of whatever runs a graph of the shown capture, for
+  /// trying; empty: none. No other capture has it.
+  void setPlant(const QString& plant);
+  QString plant() const;
+  std::vector<std::string> plants() const;
   void setInputs(const InputsChoice& inputs);
   InputsChoice inputs() const;
   /// Asks where the shown graph's inputs come from; `take` gets them later, unless that is not to be known.
   void findInputRows(const std::function<void(const std::vector<workbench::InputRow>&)>& take);
+  /// As the graph is run now; `plant` is planted first.
   void compare(const QString& plant);
+  void compare();
   void bisect(workbench::BisectRequest::By by, const QString& plant);
+  void bisect(workbench::BisectRequest::By by);
   /// The shown graph, whatever graph the request names.
   void bisect(workbench::BisectRequest request);
   /// Stops comparing and bisecting the shown graph.
   void cancelCompare();
-  void minify(const QString& plant);
   /// The shown graph with its pins, into the store, whatever else the request says of those.
   void minify(workbench::MinifyRequest request);
   /// A pinned node stays as it is when the shown graph is minified.
@@ -208,6 +225,8 @@ class Session : public QObject {
   void valueChanged();
   void recordedCodeChanged();
   void inputsChanged();
+  void plantChanged();
+  void traceLogChanged();
   void symbolsChanged();
   void storeChanged();
   void notesChanged();
@@ -284,6 +303,8 @@ class Session : public QObject {
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
+  std::map<int, TraceLogPtr> m_logs;                               ///< by capture
+  std::map<std::string, QString> m_plants;                         ///< by the capture's name
   std::map<std::pair<int, int>, RecordedCodePtr> m_code;           ///< by capture and graph
   std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;     ///< by capture and graph
   std::map<std::pair<int, std::string>, VerifyDocPtr> m_verified;  ///< by capture and compile id

@@ -1,4 +1,4 @@
-// Session: what the shown graph is run on: values of symbolic sizes, and what stands in for missing data.
+// Session: how the shown graph is run: values of symbolic sizes, what stands in for missing data, the planted fault.
 #include <algorithm>
 
 #include "ui/session/graph_state.h"
@@ -31,6 +31,26 @@ void Session::chooseSizes(QStringList sizes) {
   if (!m_graph) return;
   for (const auto& symbol : m_graph->symbols) sizes.removeAll(QString::fromStdString(symbol.name + "=" + symbol.hint));
   setSymbols(sizes);
+}
+
+void Session::setPlant(const QString& plant) {
+  const auto doc = capture(m_location.capture);
+  if (!doc || plant == this->plant()) return;
+  if (plant.isEmpty())
+    m_plants.erase(doc->name);
+  else
+    m_plants[doc->name] = plant;
+  emit plantChanged();
+}
+
+QString Session::plant() const {
+  const auto doc = capture(m_location.capture);
+  const auto found = doc ? m_plants.find(doc->name) : m_plants.end();
+  return found == m_plants.end() ? QString() : found->second;
+}
+
+std::vector<std::string> Session::plants() const {
+  return plant().isEmpty() ? std::vector<std::string>() : std::vector{plant().toStdString()};
 }
 
 void Session::setInputs(const InputsChoice& inputs) {

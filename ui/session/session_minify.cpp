@@ -8,12 +8,6 @@ namespace kerf::ui::inline session {
 
 using workbench::JobEvent;
 
-void Session::minify(const QString& plant) {
-  workbench::MinifyRequest request;
-  if (!plant.isEmpty()) request.oracle.plants = {plant.toStdString()};
-  minify(std::move(request));
-}
-
 void Session::minify(workbench::MinifyRequest request) {
   auto* known = state();
   if (!known || (known->minify && known->minify->running())) return;

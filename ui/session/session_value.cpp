@@ -10,6 +10,7 @@ void Session::findValue(workbench::NodeValueRequest request) {
   if (!m_graph) return;
   const bool step = m_location.stage == Location::Stage::Step;
   request.graph = step ? addressAt(m_location) : address(key());
+  if (!step) request.plants = plants();
   auto asked = std::make_shared<ValueDoc>();
   asked->place = m_location;
   asked->asked = request;
@@ -39,6 +40,12 @@ void Session::forgetValue() {
   m_valuer = nullptr;
   m_value = nullptr;
   emit valueChanged();
+}
+
+bool Session::valueIsCurrent() const {
+  if (!m_value || !m_value->place.sameGraph(m_location)) return false;
+  if (m_location.stage == Location::Stage::Step) return true;
+  return m_value->asked.plants == plants() && (m_value->running || m_value->asked.graph == address(key()));
 }
 
 void Session::cancelValue() { m_jobs.stop("value"); }

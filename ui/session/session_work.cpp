@@ -11,10 +11,6 @@ namespace {
 
 using workbench::JobEvent;
 
-std::vector<std::string> plants(const QString& plant) {
-  return plant.isEmpty() ? std::vector<std::string>() : std::vector{plant.toStdString()};
-}
-
 /// Null for a comparison that the user cancelled.
 AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparison>& result) {
   if (!result && cancelled(result.error())) return nullptr;
@@ -76,6 +72,12 @@ void Session::findGuards() {
 }
 
 void Session::compare(const QString& plant) {
+  setPlant(plant);
+  compare();
+}
+
+void Session::compare() {
+  const auto plant = this->plant();
   auto* known = state();
   if (!known || (known->accuracy && known->accuracy->running)) return;
   auto running = std::make_shared<AccuracyDoc>();
@@ -83,7 +85,7 @@ void Session::compare(const QString& plant) {
   running->plant = plant;
   known->accuracy = running;
   workbench::CompareRequest request{address(key())};
-  request.plants = plants(plant);
+  request.plants = plants();
   request.depth = workbench::CompareRequest::Depth::Nodes;
   m_jobs.submit<Result<workbench::Comparison>>(
       jobKey("compare", key()),
@@ -105,7 +107,12 @@ void Session::compared(const Key& where, const QString& plant, const Result<work
   if (m_listing) listStore();
 }
 
-void Session::bisect(workbench::BisectRequest::By by, const QString& plant) { bisect({{}, by, plants(plant)}); }
+void Session::bisect(workbench::BisectRequest::By by, const QString& plant) {
+  setPlant(plant);
+  bisect(by);
+}
+
+void Session::bisect(workbench::BisectRequest::By by) { bisect({{}, by, plants()}); }
 
 void Session::bisect(workbench::BisectRequest request) {
   auto* known = state();

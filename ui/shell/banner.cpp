@@ -1,5 +1,8 @@
 #include "ui/shell/banner.h"
 
+#include <algorithm>
+
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -32,6 +35,7 @@ Banner::Banner(QWidget* parent)
   row->addLayout(texts, 1);
   row->addWidget(m_close, 0, Qt::AlignTop);
   refreshIcons();
+  if (parent) parent->installEventFilter(this);
   hide();
 }
 
@@ -44,6 +48,23 @@ void Banner::showError(const QString& title, const QString& detail) {
   m_title->setText(title);
   m_detail->setText(detail.size() > mostText ? detail.left(mostText) + "…" : detail);
   show();
+  place();
+}
+
+/// Over the foot of what is around it: nothing else moves when it comes or goes.
+void Banner::place() {
+  auto* around = parentWidget();
+  if (!around) return;
+  const int width = around->width();
+  const int height = std::max(hasHeightForWidth() ? heightForWidth(width) : 0, sizeHint().height());
+  const int high = std::min(height, around->height());
+  setGeometry(0, around->height() - high, width, high);
+  raise();
+}
+
+bool Banner::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == parentWidget() && event->type() == QEvent::Resize && isVisible()) place();
+  return QFrame::eventFilter(watched, event);
 }
 
 QString Banner::text() const { return m_title->text() + ": " + m_detail->text(); }

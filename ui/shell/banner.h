@@ -17,7 +17,12 @@ class Banner : public QFrame {
   QString text() const;
   void refreshIcons();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
+  void place();
+
   QLabel* m_icon;
   QLabel* m_title;
   QLabel* m_detail;

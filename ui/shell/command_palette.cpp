@@ -4,6 +4,8 @@
 
 #include <QFileInfo>
 
+#include "ui/models/format.h"
+#include "ui/panels/overview_panel.h"
 #include "ui/shell/actions.h"
 #include "ui/shell/appearance.h"
 #include "ui/shell/choice_popup.h"
@@ -38,8 +40,32 @@ void addGraphs(Palette& palette, Session& session) {
     for (int i = 0; i < int(capture->graphs.size()); ++i) {
       const auto& graph = capture->graphs[std::size_t(i)];
       const auto compile = graph.compileId.empty() ? QString() : text(graph.compileId) + "  ";
-      palette.add({text(graph.name), compile + QFileInfo(text(capture->path)).fileName(), icon, '#'},
-                  [&session, id = capture->id, i] { session.go({id, i, Location::Stage::Captured, -1, {}}); });
+      palette.add(
+          {text(graph.name),
+           compile + captureTitle(text(capture->path)) + "  " + QFileInfo(text(capture->path)).fileName(), icon, '#'},
+          [&session, id = capture->id, i] { session.go({id, i, Location::Stage::Captured, -1, {}}); });
+    }
+}
+
+/// Why compilations broke, restarted, were made again or failed: found by "why" as well as by what happened.
+void addRemarks(Palette& palette, MainWindow& window) {
+  auto& session = window.session();
+  const int shown = session.location().capture;
+  const auto capture = session.capture(shown);
+  const auto log = session.traceLog(shown);
+  for (const auto& remark : log ? log->remarks : std::vector<workbench::LogRemark>())
+    for (int i = 0; i < int(capture->compiles.size()); ++i) {
+      const auto& entry = capture->compiles[std::size_t(i)];
+      if (entry.id != remark.id || entry.rank != remark.rank) continue;
+      palette.add({QObject::tr("why %1: %2").arg(text(remark.id), text(remark.text).left(120)),
+                   captureTitle(text(capture->path)),
+                   {},
+                   '?',
+                   false},
+                  [&window, i] {
+                    window.raisePanel("overview");
+                    window.overviewPanel().showCompile(i);
+                  });
     }
 }
 
@@ -74,6 +100,7 @@ void showCommandPalette(MainWindow& window, const Actions& actions) {
   addCommands(palette, actions);
   addGraphs(palette, window.session());
   addCaptures(palette, window);
+  addRemarks(palette, window);
   addNodes(palette, window);
   showChoices(window, QObject::tr("Commands, graphs, captures and nodes  (> # @ for one of them)"),
               std::move(palette.choices), [deeds = std::move(palette.deeds)](int at) { deeds[std::size_t(at)](); });

@@ -30,7 +30,7 @@ QString nameOf(const GraphDoc* graph) {
 }  // namespace
 
 ExportDialog::ExportDialog(GraphPane& pane, JobQueue& jobs, const QString& folder, QWidget* parent)
-    : QDialog(parent),
+    : RoomyDialog(parent),
       m_pane(pane),
       m_jobs(jobs),
       m_part(new QComboBox),
@@ -88,10 +88,11 @@ void ExportDialog::build(const QString& folder) {
   m_save->setObjectName("exportSave");
   connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  auto* column = new QVBoxLayout(this);
+  auto* column = new QVBoxLayout;
   column->addLayout(form);
   column->addWidget(m_plan);
-  column->addWidget(buttons);
+  column->addStretch(1);
+  setContent(column, buttons);
 }
 
 QString ExportDialog::format() const { return m_format->currentData().toString(); }

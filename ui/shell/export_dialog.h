@@ -1,10 +1,9 @@
 // ExportDialog: the graph as a picture: all of it or what is seen, in which form, how large, and where to.
 #pragma once
 
-#include <QDialog>
-
 #include "ui/graph_view/graph_pane.h"
 #include "ui/graph_view/picture_export.h"
+#include "ui/panels/roomy_dialog.h"
 
 class QComboBox;
 class QDoubleSpinBox;
@@ -14,7 +13,7 @@ class QPushButton;
 
 namespace kerf::ui::inline shell {
 
-class ExportDialog : public QDialog {
+class ExportDialog : public RoomyDialog {
   Q_OBJECT
 
  public:

@@ -27,6 +27,7 @@
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/notes_panel.h"
 #include "ui/panels/output_code_panel.h"
+#include "ui/panels/overview_panel.h"
 #include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/record_panel.h"
@@ -41,6 +42,7 @@
 #include "ui/shell/appearance.h"
 #include "ui/shell/banner.h"
 #include "ui/shell/choice_popup.h"
+#include "ui/shell/jobs_button.h"
 #include "ui/shell/plain_labels.h"
 #include "ui/shell/search_box.h"
 #include "ui/shell/session_memory.h"
@@ -86,16 +88,22 @@ void MainWindow::buildCentre() {
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  m_banner = new Banner;
   m_welcome = new Welcome(new StorePanel(m_session));
   m_pane = new GraphPane(m_session);
   m_stack = new QStackedWidget;
   m_stack->addWidget(m_welcome);
-  m_stack->addWidget(m_pane);
   m_strip = new StageStrip(m_session);
-  column->addWidget(m_banner);
-  column->addWidget(m_strip);
+  m_overview = new OverviewPanel(m_session);
+  m_graphPage = new QWidget;
+  auto* page = new QVBoxLayout(m_graphPage);
+  page->setContentsMargins(0, 0, 0, 0);
+  page->setSpacing(0);
+  page->addWidget(m_strip);
+  page->addWidget(m_pane, 1);
+  m_stack->addWidget(m_graphPage);
+  m_stack->addWidget(m_overview);
   column->addWidget(m_stack, 1);
+  m_banner = new Banner(centre);
   setCentralWidget(centre);
   m_welcome->setRecent(m_preferences.recent());
   connect(m_welcome, &Welcome::openFileRequested, this, &MainWindow::chooseFiles);
@@ -105,80 +113,6 @@ void MainWindow::buildCentre() {
   connect(&m_pane->view(), &GraphWidget::viewChanged, this, &MainWindow::showZoom);
   connect(m_pane, &GraphPane::ghostPicked, this, &MainWindow::showGone);
   connect(m_strip, &StageStrip::compareWithRequested, this, &MainWindow::chooseBaseline);
-}
-
-QDockWidget* MainWindow::addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(title, this);
-  dock->setObjectName(name);
-  dock->setWidget(panel);
-  dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
-  // Tabs name the bottom panels already.
-  if (area == Qt::BottomDockWidgetArea) dock->setTitleBarWidget(new QWidget(dock));
-  addDockWidget(area, dock);
-  return dock;
-}
-
-void MainWindow::buildDocks() {
-  // Panels below have the whole width: tables and graphs side by side need it, and so do the names of sixteen panels.
-  setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
-  setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
-  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-  addPanel("captures", tr("Captures"), m_captures = new CapturesPanel(m_session), Qt::LeftDockWidgetArea);
-  addPanel("passes", tr("Passes"), m_passes = new PassesPanel(m_session), Qt::LeftDockWidgetArea);
-  auto* passes = findChild<QDockWidget*>("passes");
-  tabifyDockWidget(passes,
-                   addPanel("changes", tr("Changes"), m_changes = new ChangesPanel(m_session), Qt::LeftDockWidgetArea));
-  passes->raise();
-  addPanel("inspector", tr("Inspector"), m_inspector = new InspectorPanel(m_session), Qt::RightDockWidgetArea);
-  const auto area = Qt::BottomDockWidgetArea;
-  auto* first = addPanel("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), area);
-  // Each where the tabs are at once: side by side they would push the window wider than the screen.
-  const auto add = [&](const QString& name, const QString& title, QWidget* panel) {
-    tabifyDockWidget(first, addPanel(name, title, panel, area));
-  };
-  add("find", tr("Found"), m_hits = new SearchPanel(m_session, *m_pane));
-  add("source", tr("Source"), m_source = new SourcePanel(m_session));
-  add("difference", tr("Difference"), m_difference = new DifferencePanel(m_session));
-  add("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session));
-  add("values", tr("Values"), m_values = new ValuesPanel(m_session));
-  add("minify", tr("Minify"), m_minify = new MinifyPanel(m_session));
-  add("partition", tr("Partition"), m_partition = new PartitionPanel(m_session));
-  add("kernels", tr("Kernels"), m_kernels = new KernelsPanel(m_session));
-  add("code", tr("Output code"), m_code = new OutputCodePanel(m_session));
-  add("fusion", tr("Fusion"), m_fusion = new FusionPanel(m_session));
-  add("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session));
-  add("record", tr("Record"), m_record = new RecordPanel(m_session));
-  add("store", tr("Store"), m_store = new StorePanel(m_session));
-  add("notes", tr("Notes"), m_notes = new NotesPanel(m_session));
-  add("log", tr("Log"), new LogPanel(m_log));
-  first->raise();
-  connect(&m_accuracy->plant(), &PlantPicker::plantChanged, &m_minify->plant(), &PlantPicker::setPlant);
-  connect(&m_minify->plant(), &PlantPicker::plantChanged, &m_accuracy->plant(), &PlantPicker::setPlant);
-  connect(m_accuracy, &AccuracyPanel::torchBisectRequested, this, &MainWindow::bisectTorch);
-  connect(m_minify, &MinifyPanel::settingsChanged, this, [this] { rememberOracle(); });
-  connect(m_minify, &MinifyPanel::exportRequested, this, &MainWindow::exportMinified);
-  connect(m_kernels, &KernelsPanel::kernelPicked, this, &MainWindow::findNodes);
-  connect(m_code, &OutputCodePanel::nodesPicked, this, &MainWindow::findNodes);
-  connect(m_code, &OutputCodePanel::recordMissing, this, [this] { raisePanel("record"); });
-  connect(m_fusion, &FusionPanel::groupPicked, this, &MainWindow::findNodes);
-  connect(m_partition, &PartitionPanel::counterpartsPicked, this, &MainWindow::markNodes);
-  connect(m_partition, &PartitionPanel::cutChanged, m_pane, &GraphPane::setCut);
-  connect(m_changes, &ChangesPanel::goneNodePicked, this, &MainWindow::showGone);
-  connect(m_captures, &CapturesPanel::comparisonAsked, this, [this] {
-    raisePanel("changes");
-    raisePanel("difference");
-  });
-  connect(m_timeline, &TimelinePanel::spanPicked, this, &MainWindow::showSpan);
-  connect(&m_session, &Session::recordChanged, this, [this] {
-    const auto record = m_session.record();
-    if (!record) return;
-    const auto stages = m_session.recordedStages();
-    const bool isProgram =
-        stages && record->capture == m_session.location().capture &&
-        std::ranges::find(stages->code, record->index, &RecordedCodeDoc::record) != stages->code.end();
-    raisePanel(isProgram ? "code" : "record");
-    if (isProgram) m_code->showRecord(record->index);
-  });
 }
 
 /// Marks the nodes of these names in the graph.
@@ -211,7 +145,8 @@ void MainWindow::chooseBaseline() {
     for (int i = 0; i < int(capture->graphs.size()); ++i) {
       const Location place{capture->id, i, Location::Stage::Captured, -1, {}};
       if (place.sameGraph(m_session.location())) continue;
-      choices.push_back({text(capture->graphs[std::size_t(i)].name), QFileInfo(text(capture->path)).fileName()});
+      choices.push_back({text(capture->graphs[std::size_t(i)].name),
+                         captureTitle(text(capture->path)) + "  " + QFileInfo(text(capture->path)).fileName()});
       places.push_back(place);
     }
   if (choices.empty()) return m_banner->showError(tr("There is no other graph"), tr("Open another capture first."));
@@ -237,26 +172,11 @@ void MainWindow::showSpan(int span) {
     }
 }
 
-void MainWindow::raisePanel(const QString& name) {
-  if (auto* dock = findChild<QDockWidget*>(name)) {
-    dock->show();
-    dock->raise();
-  }
-}
-
-void MainWindow::arrange() {
-  const auto dock = [this](const char* name) { return findChild<QDockWidget*>(name); };
-  resizeDocks({dock("captures"), dock("inspector")},
-              {std::clamp(width() * 26 / 100, 320, 420), std::clamp(width() * 22 / 100, 300, 340)}, Qt::Horizontal);
-  resizeDocks({dock("captures"), dock("passes")}, {300, 360}, Qt::Vertical);
-  resizeDocks({dock("nodes")}, {std::max(190, height() * 27 / 100)}, Qt::Vertical);
-}
-
 void MainWindow::restoreWindow() {
   resize(1440, 900);
   arrange();
   restoreGeometry(m_preferences.value("geometry").toByteArray());
-  restoreState(m_preferences.value("state").toByteArray());
+  restoreState(m_preferences.value("state" + screenName()).toByteArray());
   m_stages = m_preferences.value("stages").toMap();
   recallOracle();
   restoreColumnWidths(*this, m_preferences.value("columns").toMap());
@@ -289,16 +209,20 @@ void MainWindow::showStart() {
   if (start == !m_docks.isEmpty()) return;
   if (!start) {
     restoreState(std::exchange(m_docks, {}));
-    return;
+    return m_places->setEnabled(true);
   }
+  setGraphAlone(false);
   m_docks = saveState();
   for (auto* dock : findChildren<QDockWidget*>()) dock->hide();
+  m_places->setEnabled(false);
 }
 
 void MainWindow::buildStatusBar() {
-  m_busy = new QLabel;
+  m_busy = new JobsButton(m_session);
   m_zoom = new QLabel;
-  statusBar()->addWidget(m_busy, 1);
+  statusBar()->addWidget(m_busy);
+  // Messages cover what is not permanent.
+  statusBar()->addPermanentWidget(m_places->panelButtons());
   statusBar()->addPermanentWidget(m_zoom);
   statusBar()->setSizeGripEnabled(false);
   showBusy();
@@ -310,21 +234,34 @@ void MainWindow::connectSession() {
   connect(&m_pane->layouts(), &LayoutService::busyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::locationChanged, this, &MainWindow::updateEnabled);
   connect(&m_session, &Session::deletionsChanged, this, &MainWindow::updateEnabled);
-  connect(&m_session, &Session::accuracyChanged, this, &MainWindow::showBusy);
-  connect(&m_session, &Session::bisectChanged, this, &MainWindow::showBusy);
-  connect(&m_session, &Session::minifyChanged, this, &MainWindow::showBusy);
-  connect(&m_session, &Session::noted, this, [this](const QString& note) { statusBar()->showMessage(note, 8000); });
+  connect(&m_session, &Session::noted, this, [this](const QString& note) {
+    const auto lines = note.split('\n', Qt::SkipEmptyParts);
+    const auto more = lines.size() > 1 ? tr("  (and %1 more: see the Inspector)").arg(lines.size() - 1) : QString();
+    statusBar()->showMessage(lines.value(0) + more, 8000);
+  });
   connect(&m_session, &Session::exported, this,
           [this](const QString& path) { statusBar()->showMessage(tr("Exported to %1").arg(path), 8000); });
   connect(&m_session, &Session::capturesChanged, this, &MainWindow::rememberOpened);
+  m_saveSoon.setSingleShot(true);
+  m_saveSoon.setInterval(1500);
+  connect(&m_saveSoon, &QTimer::timeout, this, &MainWindow::rememberSession);
+  for (const auto signal : {&Session::capturesChanged, &Session::locationChanged, &Session::plantChanged})
+    connect(&m_session, signal, &m_saveSoon, qOverload<>(&QTimer::start));
   connect(&m_session, &Session::capturesChanged, this, &MainWindow::showStart);
   connect(&m_session, &Session::graphChanged, this, [this] {
     if (m_session.graph() && !m_session.notes()) m_session.listNotes();
-    m_stack->setCurrentIndex(m_session.graph() ? 1 : 0);
-    if (m_session.graph() && !m_strip->holdsFocus()) m_pane->view().setFocus();
+    showCentre();
+    if (m_session.graph() && !m_strip->holdsFocus() && m_graphPage->isVisible()) m_pane->view().setFocus();
     showTitle();
     followStage();
   });
+  connect(&m_session, &Session::locationChanged, this, &MainWindow::showFirst);
+  connect(m_places, &WorkPlaces::placeChanged, this, &MainWindow::showCentre);
+  for (const auto signal :
+       {&Session::graphChanged, &Session::fusionChanged, &Session::notesChanged, &Session::recordChanged,
+        &Session::stagesChanged, &Session::recordedCodeChanged, &Session::differenceChanged, &Session::locationChanged})
+    connect(&m_session, signal, m_places, &WorkPlaces::refresh);
+  connect(m_pane, &GraphPane::searchChanged, m_places, &WorkPlaces::refresh);
 }
 
 void MainWindow::showTitle() {
@@ -332,23 +269,12 @@ void MainWindow::showTitle() {
   const auto capture = m_session.capture(place.capture);
   if (!capture) return setWindowTitle(tr("Kerf Studio"));
   const auto stage = place.aotStage.empty() ? QString() : tr(", %1").arg(titleOfStage(place.aotStage));
-  setWindowTitle(QFileInfo(text(capture->path)).fileName() + stage + tr(" – Kerf Studio"));
+  setWindowTitle(captureTitle(text(capture->path)) + stage + tr(" – Kerf Studio"));
 }
 
 bool MainWindow::idle() const { return !m_session.busy() && !m_pane->busy(); }
 
-void MainWindow::showBusy() {
-  const auto accuracy = m_session.accuracy();
-  const auto bisected = m_session.bisected();
-  const auto minified = m_session.minified();
-  QString doing = tr("Ready");
-  if (m_session.jobs().busy()) doing = tr("Working…");
-  if (m_pane->layouts().busy()) doing = tr("Laying out the graph…");
-  if (bisected && bisected->running) doing = tr("Bisecting…");
-  if (accuracy && accuracy->running) doing = tr("Comparing…");
-  if (minified && minified->state == MinifyDoc::State::Running) doing = tr("Minifying…");
-  m_busy->setText(doing);
-}
+void MainWindow::showBusy() { m_busy->setOwn(m_pane->layouts().busy() ? tr("Laying out the graph…") : QString()); }
 
 void MainWindow::showZoom() {
   const auto& scene = m_pane->view().scene();

@@ -3,6 +3,7 @@
 
 #include <QMainWindow>
 #include <QSet>
+#include <QTimer>
 #include <QVariantMap>
 
 #include "ui/graph_view/graph_pane.h"
@@ -11,6 +12,7 @@
 #include "ui/session/session.h"
 #include "ui/shell/actions.h"
 #include "ui/shell/preferences.h"
+#include "ui/shell/work_places.h"
 
 class QLabel;
 class QMenu;
@@ -26,6 +28,7 @@ class FusionPanel;
 class InspectorPanel;
 class KernelsPanel;
 class OutputCodePanel;
+class OverviewPanel;
 class MinifyPanel;
 class NodesPanel;
 class NotesPanel;
@@ -43,7 +46,10 @@ class ValuesPanel;
 namespace kerf::ui::inline shell {
 
 class Banner;
+class JobsButton;
 class SearchBox;
+class StoryBar;
+enum class StoryStep;
 class Welcome;
 
 struct WindowOptions {
@@ -65,6 +71,8 @@ class MainWindow : public QMainWindow {
   void open(const QStringList& paths);
   /// What the last window had open when it was closed, with place, selection and zoom.
   void resume();
+  /// Opens paths beside what the last window had open.
+  void openBeside(const QStringList& paths);
   /// One more window of this program, with the same store.
   MainWindow* openWindow();
   /// Opens what the clipboard holds: files, or the text of a graph.
@@ -74,11 +82,17 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a panel to the front: "nodes", "source", "difference", "accuracy", "minify", "partition", "kernels",
-  /// "fusion", "timeline", "record", "store", "log", "find", "notes"; "passes", "changes".
+  /// "fusion", "timeline", "record", "store", "log", "find", "notes"; "captures", "passes", "changes", "inspector";
+  /// "overview".
   void raisePanel(const QString& name);
+  /// Of all that raisePanel() knows.
+  QStringList panelNames() const;
+  WorkPlaces& places() { return *m_places; }
+  /// Nothing but the graph, and back.
+  void setGraphAlone(bool alone);
   /// Leaves out what differs from run to run (times), for screenshots.
   void setDeterministic();
-  /// Gives the docks the sizes that they start with.
+  /// Gives the docks the places and sizes that they start with, by the size of the window.
   void arrange();
 
   StageStrip& stageStrip() { return *m_strip; }
@@ -92,6 +106,8 @@ class MainWindow : public QMainWindow {
   ValuesPanel& valuesPanel() { return *m_values; }
   MinifyPanel& minifyPanel() { return *m_minify; }
   KernelsPanel& kernelsPanel() { return *m_kernels; }
+  OverviewPanel& overviewPanel() { return *m_overview; }
+  StoryBar& storyBar() { return *m_story; }
   OutputCodePanel& outputCodePanel() { return *m_code; }
   FusionPanel& fusionPanel() { return *m_fusion; }
   TimelinePanel& timelinePanel() { return *m_timeline; }
@@ -115,6 +131,19 @@ class MainWindow : public QMainWindow {
  private:
   void buildCentre();
   void buildDocks();
+  void buildPanels();
+  void connectPanels();
+  void placeDocks();
+  void showCentre();
+  void showFirst();
+  void goToGraph(int graph);
+  void goToOdd();
+  void goToBad(int step);
+  void choosePlant();
+  void takeStep(StoryStep step);
+  void showIssue();
+  void showIssueText(const QString& path);
+  QString screenName() const;
   QDockWidget* addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area);
   void buildActions();
   std::vector<ActionSpec> fileActions();
@@ -124,6 +153,8 @@ class MainWindow : public QMainWindow {
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();
   std::vector<ActionSpec> bisectActions();
+  std::vector<ActionSpec> placeActions();
+  std::vector<ActionSpec> numberActions();
   void buildMenus();
   void buildToolBar();
   void buildStatusBar();
@@ -132,6 +163,8 @@ class MainWindow : public QMainWindow {
 
   std::vector<ActionSpec> noteActions();
   void rememberOpened();
+  void rememberSession();
+  QString pasteFolder();
   void saveReport();
   void chooseFiles();
   void chooseFolder();
@@ -177,6 +210,10 @@ class MainWindow : public QMainWindow {
   GraphPane* m_pane = nullptr;
   Banner* m_banner = nullptr;
   StageStrip* m_strip = nullptr;
+  QWidget* m_graphPage = nullptr;  ///< the strip and the pane
+  OverviewPanel* m_overview = nullptr;
+  WorkPlaces* m_places = nullptr;
+  StoryBar* m_story = nullptr;
   ChangesPanel* m_changes = nullptr;
   DifferencePanel* m_difference = nullptr;
   PartitionPanel* m_partition = nullptr;
@@ -201,10 +238,14 @@ class MainWindow : public QMainWindow {
   int m_pastes = 0;
   QSet<QString> m_offered;  ///< opened files that were put into Recent already
   QMenu* m_recentMenu = nullptr;
+  QByteArray m_alone;                ///< how the docks were before the graph was alone; empty: it is not
+  Location m_lastPlace;              ///< before it changed
+  QSet<int> m_overviews;             ///< captures that were looked over
   QByteArray m_docks;                ///< how they were before the start page took their place; empty: they are there
   QVariantMap m_stages;              ///< by file and graph: the stage of AOTAutograd in which it was left
   QSet<std::pair<int, int>> m_seen;  ///< captures and their graphs that were shown
-  QLabel* m_busy = nullptr;
+  JobsButton* m_busy = nullptr;
+  QTimer m_saveSoon;  ///< runs from a change of what is open or shown until that is remembered
   QLabel* m_zoom = nullptr;
 };
 

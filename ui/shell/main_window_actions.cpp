@@ -1,6 +1,7 @@
 // MainWindow: the table of commands, menus and tool bar.
 #include <QActionGroup>
 #include <QApplication>
+#include <QDockWidget>
 #include <QMenu>
 #include <QMenuBar>
 #include <QToolBar>
@@ -17,6 +18,7 @@
 #include "ui/shell/command_palette.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
+#include "ui/shell/story_bar.h"
 
 namespace kerf::ui::inline shell {
 
@@ -47,7 +49,8 @@ std::vector<ActionSpec> MainWindow::fileActions() {
            "Ctrl+W",
            {},
            [this] { m_session.close(m_session.location().capture); }},
-          {"quit", tr("&Quit"), {}, "Ctrl+Q", {}, [this] { close(); }}};
+          {"closeWindow", tr("Close &window"), {}, "Ctrl+Shift+W", {}, [this] { close(); }},
+          {"quit", tr("&Quit"), {}, "Ctrl+Q", tr("Close all windows"), [] { QApplication::closeAllWindows(); }}};
 }
 
 std::vector<ActionSpec> MainWindow::editActions() {
@@ -172,6 +175,12 @@ std::vector<ActionSpec> MainWindow::goActions() {
 
 std::vector<ActionSpec> MainWindow::runActions() {
   return {
+      {"plant",
+       tr("&Try it with a planted fault…"),
+       {},
+       {},
+       tr("Break an op or a pass on purpose, and watch how it is found"),
+       [this] { choosePlant(); }},
       {"compare", tr("&Compare"), "compare", "Ctrl+R", tr("Compare the compiled graph with the interpreter and fp64"),
        [this] {
          raisePanel("accuracy");
@@ -211,6 +220,46 @@ std::vector<ActionSpec> MainWindow::bisectActions() {
            [this] { bisect(workbench::BisectRequest::By::Pass); }}};
 }
 
+std::vector<ActionSpec> MainWindow::numberActions() {
+  return {{"firstBad",
+           tr("First &bad node"),
+           {},
+           "B",
+           tr("Go to the node where the compiled result leaves the reference; compares first where that is not known"),
+           [this] { goToBad(0); }},
+          {"nextBad", tr("Ne&xt bad node"), {}, "N", tr("The next node beyond the limit"), [this] { goToBad(1); }},
+          {"previousBad", tr("Previo&us bad node"), {}, "Shift+N", {}, [this] { goToBad(-1); }},
+          {"nextOdd",
+           tr("Next Na&N or infinity"),
+           {},
+           "I",
+           tr("Go to the next node whose value is NaN or infinite; the first one where none is selected"),
+           [this] { goToOdd(); }}};
+}
+
+/// "placeOverview" under Alt+1, …; and a command for each panel.
+std::vector<ActionSpec> MainWindow::placeActions() {
+  static constexpr std::pair<const char*, const char*> places[] = {
+      {"workOverview", "&Overview"}, {"workGraph", "&Graph"}, {"workNumbers", "&Numbers"}, {"workReduce", "&Reduce"}};
+  std::vector<ActionSpec> specs;
+  for (int i = 0; i < workPlaces; ++i)
+    specs.push_back({places[i].first, tr(places[i].second), {}, QString("Alt+%1").arg(i + 1), {}, [this, i] {
+                       if (!m_session.captures().empty()) m_places->go(WorkPlace(i));
+                     }});
+  specs.push_back({"graphAlone",
+                   tr("Graph a&lone"),
+                   {},
+                   "F11",
+                   tr("Nothing but the graph, and back"),
+                   [this] { setGraphAlone((*m_actions)["graphAlone"]->isChecked()); },
+                   true});
+  specs.push_back({"closePanel", tr("Close the panel belo&w"), {}, "Shift+Esc", {}, [this] { m_places->close(); }});
+  for (const auto& name : m_places->names())
+    specs.push_back({"panel_" + name, m_places->title(name), {}, {}, tr("Open the panel %1").arg(m_places->title(name)),
+                     [this, name] { raisePanel(name); }});
+  return specs;
+}
+
 void MainWindow::buildActions() {
   m_actions->add(fileActions());
   m_actions->add(editActions());
@@ -219,6 +268,8 @@ void MainWindow::buildActions() {
   m_actions->add(goActions());
   m_actions->add(runActions());
   m_actions->add(bisectActions());
+  m_actions->add(numberActions());
+  m_actions->add(placeActions());
   m_actions->add(noteActions());
   (*m_actions)["follow"]->setChecked(true);
 }
@@ -231,7 +282,7 @@ void MainWindow::buildMenus() {
   fill(file, {"newWindow", "", "open", "openFolder"});
   m_recentMenu = file->addMenu(tr("Open &recent"));
   connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
-  fill(file, {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "quit"});
+  fill(file, {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "closeWindow", "quit"});
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
@@ -246,7 +297,14 @@ void MainWindow::buildMenus() {
   (*m_actions)["groupModules"]->setChecked(true);
   fill(view, {"openBlocks", "closeBlocks", "", "theme", ""});
   auto* panels = view->addMenu(tr("&Panels"));
-  for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
+  for (const char* name : {"captures", "passes", "changes", "inspector"})
+    if (auto* dock = findChild<QDockWidget*>(name)) panels->addAction(dock->toggleViewAction());
+  panels->addSeparator();
+  for (const auto& name : m_places->names()) panels->addAction((*m_actions)["panel_" + name]);
+  fill(view, {"closePanel", "graphAlone"});
+  auto* work = view->addMenu(tr("&Work place"));
+  fill(work, {"workOverview", "workGraph", "workNumbers", "workReduce"});
+  menuBar()->setCornerWidget(m_places->placeButtons());
   fill(menuBar()->addMenu(tr("&Go")), {"back",
                                        "forward",
                                        "",
@@ -254,6 +312,11 @@ void MainWindow::buildMenus() {
                                        "findNext",
                                        "findPrevious",
                                        "listFound",
+                                       "",
+                                       "firstBad",
+                                       "nextBad",
+                                       "previousBad",
+                                       "nextOdd",
                                        "",
                                        "nextNode",
                                        "previousNode",
@@ -270,7 +333,7 @@ void MainWindow::buildMenus() {
                                        "",
                                        "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
-  fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "about"});
+  fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "plant", "", "about"});
 }
 
 void MainWindow::buildToolBar() {
@@ -279,12 +342,10 @@ void MainWindow::buildToolBar() {
   bar->setMovable(false);
   bar->setIconSize({18, 18});
   bar->setContextMenuPolicy(Qt::PreventContextMenu);
-  for (const QString id : {"open", "openFolder", "exportRepro", "", "back", "forward", "", "fit", "zoomOut", "zoomIn",
-                           "", "compare", "minify"})
+  for (const QString id : {"open", "openFolder", "exportRepro", "", "back", "forward", "", "fit", "zoomOut", "zoomIn", ""})
     id.isEmpty() ? bar->addSeparator() : (bar->addAction((*m_actions)[id]), nullptr);
-  for (const QString id : {"compare", "minify"})
-    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction((*m_actions)[id])))
-      button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  bar->addWidget(m_story = new StoryBar(m_session));
+  connect(m_story, &StoryBar::stepAsked, this, &MainWindow::takeStep);
   auto* space = new QWidget;
   space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   bar->addWidget(space);
@@ -299,6 +360,7 @@ void MainWindow::updateEnabled() {
                          "zoomOut",     "zoomReset",   "centre",        "compare",      "bisectNode",    "bisectPass",
                          "minify",      "find",        "findNext",      "findPrevious", "nextNode",      "previousNode",
                          "captured",    "nextStage",   "previousStage", "compareWith",  "compareBefore", "report",
+                         "firstBad",    "nextBad",     "previousBad",   "nextOdd",     "plant",         "graphAlone",
                          "listFound",   "bookmark",    "writeNote",     "nextNote",     "previousNote",  "leaveBody"})
     (*m_actions)[id]->setEnabled(graph);
   checkStage();

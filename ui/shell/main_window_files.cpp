@@ -1,15 +1,21 @@
 // MainWindow: opening, dropping, exporting, and the small dialogs.
+#include <functional>
+
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QDir>
+#include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QStatusBar>
 #include <QTemporaryDir>
+#include <QTextBrowser>
+#include <QVBoxLayout>
 
 #include "ui/panels/passes_panel.h"
 #include "ui/shell/banner.h"
@@ -42,7 +48,7 @@ void MainWindow::rememberOpened() {
   for (const auto& capture : m_session.captures()) {
     const auto path = QString::fromStdString(capture->name);
     const bool file = !capture->loading && QFileInfo(path).isAbsolute();
-    const bool pasted = m_pasted && path.startsWith(m_pasted->path());
+    const bool pasted = QFileInfo(path).fileName().startsWith("pasted_");
     if (file && !capture->error.empty()) m_preferences.removeRecent(path);
     if (file && !pasted && capture->error.empty() && !m_offered.contains(path)) {
       m_offered.insert(path);
@@ -132,22 +138,43 @@ void MainWindow::showContextMenu(int node, const QPoint& position) {
   menu.exec(position);
 }
 
+/// By menu, in a dialog that scrolls.
 void MainWindow::showShortcuts() {
-  QString rows;
-  for (const auto* action : m_actions->all()) {
-    QStringList keys;
-    for (const auto& key : action->shortcuts()) keys << key.toString(QKeySequence::NativeText);
-    if (!keys.isEmpty())
-      rows += "<tr><td style='padding-right:24px'>" + QString(action->text()).remove('&').remove("…").toHtmlEscaped() +
-              "</td><td>" + keys.join(" or ").toHtmlEscaped() + "</td></tr>";
+  QString html = "<style>td { padding: 2px 24px 2px 0; }</style>";
+  const auto row = [](const QString& what, const QString& keys) {
+    return "<tr><td>" + what.toHtmlEscaped() + "</td><td><b>" + keys.toHtmlEscaped() + "</b></td></tr>";
+  };
+  for (const auto* top : menuBar()->actions()) {
+    QString rows;
+    const std::function<void(const QMenu*)> list = [&](const QMenu* menu) {
+      for (const auto* action : menu->actions()) {
+        if (action->menu()) list(action->menu());
+        QStringList keys;
+        for (const auto& key : action->shortcuts()) keys << key.toString(QKeySequence::NativeText);
+        if (!keys.isEmpty()) rows += row(QString(action->text()).remove('&').remove("…"), keys.join(tr(" or ")));
+      }
+    };
+    if (top->menu()) list(top->menu());
+    if (!rows.isEmpty()) html += "<h3>" + QString(top->text()).remove('&') + "</h3><table>" + rows + "</table>";
   }
-  rows += tr(
-      "<tr><td>Walk along edges</td><td>Arrow keys</td></tr><tr><td>Path to another node</td><td>Shift+click</td></tr>"
-      "<tr><td>Zoom / pan</td><td>Wheel / drag</td></tr>");
-  QMessageBox box(QMessageBox::NoIcon, tr("Keyboard shortcuts"), "<table cellpadding='2'>" + rows + "</table>",
-                  QMessageBox::Close, this);
-  box.setTextFormat(Qt::RichText);
-  box.exec();
+  html += "<h3>" + tr("In the graph") + "</h3><table>" + row(tr("Walk along edges"), tr("Arrow keys")) +
+          row(tr("Path to another node"), tr("Shift+click")) + row(tr("Zoom, pan"), tr("Wheel, drag")) + "</table>";
+  auto* dialog = new QDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName("shortcutsDialog");
+  dialog->setWindowTitle(tr("Keyboard shortcuts"));
+  auto* browser = new QTextBrowser;
+  browser->setObjectName("shortcuts");
+  browser->setAccessibleName(tr("Keyboard shortcuts"));
+  browser->document()->setDocumentMargin(14);
+  browser->setHtml(html);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+  connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+  auto* column = new QVBoxLayout(dialog);
+  column->addWidget(browser, 1);
+  column->addWidget(buttons);
+  dialog->resize(560, std::min(640, height() - 80));
+  dialog->open();
 }
 
 void MainWindow::showAbout() {
@@ -188,12 +215,22 @@ void MainWindow::saveStages() {
   m_preferences.set("stages", kept);
 }
 
+/// Whatever ends the program, what was open comes back.
+void MainWindow::rememberSession() {
+  const auto session = rememberedSession(*this);
+  if (session.isEmpty() && m_session.busy()) return m_saveSoon.start();  // it is still being read
+  m_preferences.set("session", session);
+  m_preferences.sync();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   m_preferences.set("geometry", saveGeometry());
-  m_preferences.set("state", m_docks.isEmpty() ? saveState() : m_docks);
+  setGraphAlone(false);
+  m_preferences.set("state" + screenName(), m_docks.isEmpty() ? saveState() : m_docks);
   saveStages();
   m_preferences.set("hideUnchanged", m_passes->hideUnchanged().isChecked());
-  m_preferences.set("session", rememberedSession(*this));
+  m_saveSoon.stop();
+  rememberSession();
   m_preferences.set("columns", columnWidths(*this));
   QMainWindow::closeEvent(event);
 }

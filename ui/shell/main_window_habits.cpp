@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QDateTime>
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
@@ -20,6 +21,7 @@ namespace kerf::ui::inline shell {
 namespace {
 constexpr int windowOffset = 32;
 constexpr qsizetype mostPasted = 64 << 20;
+constexpr qsizetype mostKept = 40;  ///< pasted texts
 
 /// Why a pasted text could not be written; empty: it was.
 struct Written {
@@ -39,6 +41,18 @@ Written writePasted(const QString& pasted, const QString& path) {
 
 void MainWindow::resume() { restoreSession(*this, m_preferences.value("session").toMap()); }
 
+/// As soon as the first of them is there, what was open before comes back beside them.
+void MainWindow::openBeside(const QStringList& paths) {
+  const auto before = openedBefore(m_preferences.value("session").toMap());
+  const auto once = std::make_shared<QMetaObject::Connection>();
+  *once = connect(&m_session, &Session::graphChanged, this, [this, before, once] {
+    if (!m_session.graph()) return;
+    disconnect(*once);
+    m_session.open(before, false);
+  });
+  open(paths);
+}
+
 MainWindow* MainWindow::openWindow() {
   auto* other = new MainWindow(m_options);
   other->setAttribute(Qt::WA_DeleteOnClose);
@@ -47,6 +61,20 @@ MainWindow* MainWindow::openWindow() {
   other->move(pos() + QPoint(windowOffset, windowOffset));
   other->show();
   return other;
+}
+
+/// A folder of the user where settings are kept as well, so that what was pasted comes back with the session.
+QString MainWindow::pasteFolder() {
+  const auto settings = m_preferences.file();
+  if (settings.isEmpty()) {
+    if (!m_pasted) m_pasted = std::make_unique<QTemporaryDir>();
+    return m_pasted->path();
+  }
+  const QDir folder(QFileInfo(settings).dir().filePath("pasted"));
+  folder.mkpath(".");
+  const auto kept = folder.entryInfoList({"pasted_*.txt"}, QDir::Files, QDir::Time);
+  for (qsizetype i = mostKept; i < kept.size(); ++i) QFile::remove(kept[i].filePath());
+  return folder.path();
 }
 
 void MainWindow::paste() {
@@ -59,8 +87,8 @@ void MainWindow::paste() {
   if (pasted.size() > mostPasted)
     return m_banner->showError(tr("Cannot paste"),
                                tr("The text is larger than 64 MB: save it as a file and open that."));
-  if (!m_pasted) m_pasted = std::make_unique<QTemporaryDir>();
-  const auto path = m_pasted->filePath(QString("pasted_%1.txt").arg(++m_pastes));
+  const auto path = QDir(pasteFolder()).filePath(
+      QString("pasted_%1_%2.txt").arg(QDateTime::currentDateTime().toString("yyyyMMdd_hhmmss")).arg(++m_pastes));
   m_session.jobs().submit<Written>(
       "paste:" + path, [pasted = std::move(pasted), path](std::stop_token) { return writePasted(pasted, path); },
       [this, path](const Written& written) {

@@ -18,6 +18,10 @@ void Preferences::set(const QString& key, const QVariant& value) {
   if (m_settings) m_settings->setValue(key, value);
 }
 
+void Preferences::sync() {
+  if (m_settings) m_settings->sync();
+}
+
 void Preferences::removeRecent(const QString& path) {
   auto paths = recent();
   if (paths.removeAll(path) > 0) set("recent", paths);

@@ -17,6 +17,10 @@ class Preferences {
   explicit Preferences(bool remember, const QString& file = {});
   QVariant value(const QString& key, const QVariant& otherwise = {}) const;
   void set(const QString& key, const QVariant& value);
+  /// Where they are; empty: nowhere.
+  QString file() const { return m_settings ? m_settings->fileName() : QString(); }
+  /// Writes what was set to the file now.
+  void sync();
   QStringList recent() const { return value("recent").toStringList(); }
   void addRecent(const QString& path);
   /// Takes out what cannot be opened.

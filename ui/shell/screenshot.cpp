@@ -58,7 +58,16 @@ bool Screenshot::nextStep() {
   return true;
 }
 
+/// A trace shows its overview unless something of a graph is asked for.
+bool Screenshot::isOverview() const {
+  const bool ofGraph = !m_options.graph.isEmpty() || !m_options.stage.isEmpty() || !m_options.select.isEmpty() ||
+                       !m_options.body.isEmpty() || !m_options.search.isEmpty() || !m_options.picture.isEmpty() ||
+                       m_options.pass >= 0 || m_options.compare || m_options.minify || m_options.hulls;
+  return m_options.panel == "overview" || (m_options.panel.isEmpty() && !ofGraph);
+}
+
 void Screenshot::showGraph() {
+  if (!isOverview()) m_window.places().go(WorkPlace::Graph);
   if (m_options.graph.isEmpty()) return;
   auto& session = m_window.session();
   const auto capture = session.capture(session.location().capture);
@@ -74,8 +83,7 @@ void Screenshot::showAotStage() {
 }
 
 void Screenshot::compare() {
-  if (!m_options.plant.isEmpty()) m_window.accuracyPanel().plant().setPlant(m_options.plant);
-  if (!m_options.plant.isEmpty()) m_window.minifyPanel().plant().setPlant(m_options.plant);
+  if (!m_options.plant.isEmpty()) m_window.session().setPlant(m_options.plant);
   if (m_options.compare) m_window.actions()["compare"]->trigger();
 }
 

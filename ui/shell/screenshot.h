@@ -45,6 +45,7 @@ class Screenshot : public QObject {
  private:
   void poll();
   bool nextStep();
+  bool isOverview() const;
   void showGraph();
   void showAotStage();
   void compare();

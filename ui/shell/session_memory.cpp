@@ -57,11 +57,16 @@ QVariantMap rememberedSession(MainWindow& window) {
   return session;
 }
 
-void restoreSession(MainWindow& window, const QVariantMap& session) {
-  const auto place = placeOf(session["place"].toMap());
+QStringList openedBefore(const QVariantMap& session) {
   QStringList names;
   for (const auto& name : session["captures"].toStringList())
     if (opensStill(name)) names << name;
+  return names;
+}
+
+void restoreSession(MainWindow& window, const QVariantMap& session) {
+  const auto place = placeOf(session["place"].toMap());
+  const auto names = openedBefore(session);
   if (names.isEmpty()) return;
   const bool there = names.contains(QString::fromStdString(place.capture));
   if (there && session["zoom"].isValid()) {

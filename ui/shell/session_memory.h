@@ -11,6 +11,8 @@ class MainWindow;
 QVariantMap rememberedSession(MainWindow& window);
 /// Opens the captures again and goes to the place, with selection, open blocks and zoom. What is not there any more is
 /// left out.
+/// Captures of a remembered session that can still be opened.
+QStringList openedBefore(const QVariantMap& session);
 void restoreSession(MainWindow& window, const QVariantMap& session);
 
 /// Widths of the columns that the user gave a width, by the tables' names.

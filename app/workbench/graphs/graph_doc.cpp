@@ -1,11 +1,13 @@
 #include "app/workbench/graphs/graph_doc.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
 #include "engine/capture/inputs/generated_inputs.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
+#include "engine/partition/joint_graph.h"
 
 namespace kerf::workbench {
 
@@ -66,6 +68,20 @@ void fillBackward(NodeDoc& doc, const Node& node) {
   }
 }
 
+/// A recorded joint graph has no such notes: what depends on a tangent is backward, as the partition has it too.
+void findBackward(GraphDoc& doc, const Graph& graph) {
+  if (std::ranges::any_of(doc.nodes, &NodeDoc::backward)) return;
+  std::size_t place = 0;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    auto& shown = doc.nodes[place++];
+    const bool ofTangents =
+        std::ranges::any_of(shown.inputs, [&](int input) { return doc.nodes[std::size_t(input)].backward; });
+    const bool isTangent = node.op() == Opcode::Placeholder && jointInputOf(node) == JointInput::Tangent;
+    shown.backward = isTangent || (ofTangents && node.op() != Opcode::Output);
+  }
+}
+
 void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile) {
   std::unordered_map<NodeId, int> position;
   doc.nodes.reserve(graph.size());
@@ -80,6 +96,7 @@ void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile)
   }
   for (std::size_t i = 0; i < doc.nodes.size(); ++i)
     for (const int input : doc.nodes[i].inputs) doc.nodes[std::size_t(input)].users.push_back(int(i));
+  findBackward(doc, graph);
 }
 
 }  // namespace

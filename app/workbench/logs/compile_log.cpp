@@ -2,6 +2,7 @@
 #include "app/workbench/logs/log_tables.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/ranges.h>
 
@@ -68,19 +69,35 @@ Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job) {
   return readCompileLog(source.capture, [&](double) { return !job.stop.stop_requested(); });
 }
 
-Result<CompileLogDoc> perform(Workbench& bench, const CompileLogRequest& request, const Job& job) {
+namespace {
+
+/// Those of the list "breaks,restarts"; all where it is empty, none of "answer". BadUsage for a name that there is not.
+Result<std::vector<const LogSection*>> chosenSections(std::string_view list) {
+  std::vector<const LogSection*> chosen;
   const auto sections = logSections();
-  const bool one = !request.section.empty() && request.section != "answer";
-  if (one && std::ranges::find(sections, request.section, &LogSection::name) == sections.end())
-    return fail(ErrorCode::BadUsage, "there is no table {} of a trace", request.section);
+  if (list.empty())
+    for (const LogSection& section : sections) chosen.push_back(&section);
+  for (const auto part : std::views::split(list, ',')) {
+    const std::string_view name(part);
+    const auto found = std::ranges::find(sections, name, &LogSection::name);
+    if (found == sections.end() && !name.empty() && name != "answer")
+      return fail(ErrorCode::BadUsage, "there is no table {} of a trace", name);
+    if (found != sections.end()) chosen.push_back(&*found);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<CompileLogDoc> perform(Workbench& bench, const CompileLogRequest& request, const Job& job) {
+  KERF_TRY(const auto sections, chosenSections(request.section));
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
   if (!isTrace(source->capture)) return CompileLogDoc{.name = request.capture, .path = source->capture.path.string()};
   KERF_TRY(const CompileLog log, compileLogOf(*source, job));
   const CaptureDetails& details = *source->capture.details;
   const LogView view{*source, details, log, rankTable(log, details)};
   CompileLogDoc doc = compileLogDoc(view);
-  for (const LogSection& section : sections)
-    if (request.section.empty() || request.section == section.name) doc.tables.push_back(logTable(view, section));
+  for (const LogSection* section : sections) doc.tables.push_back(logTable(view, *section));
   return doc;
 }
 

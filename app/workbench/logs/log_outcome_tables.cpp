@@ -56,7 +56,7 @@ class StackTree {
     return *node.children[slot->second];
   }
 
-  /// Only where stacks part does the depth grow: a stack has up to 1000 frames.
+  /// Only where stacks part, or go on behind a compilation, does the depth grow: a stack has up to 1000 frames.
   void write(const Node& node, int depth, const CompileLog& log, LogTable& table) const {
     for (const auto& next : node.children) {
       LogRow row;
@@ -64,7 +64,8 @@ class StackTree {
       row.detail = log.frames.frame(next->frame).code;
       row.depth = depth;
       table.rows.push_back(std::move(row));
-      write(*next, depth + (next->children.size() > 1 ? 1 : 0), log, table);
+      const bool parts = next->children.size() > 1 || !next->labels.empty();
+      write(*next, depth + (parts ? 1 : 0), log, table);
     }
   }
 

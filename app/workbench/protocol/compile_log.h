@@ -76,7 +76,7 @@ struct CompileLogRequest {
   using Answer = CompileLogDoc;
   static constexpr std::string_view name = "compile_log";
   std::string capture;
-  std::string section;  ///< "": every table; "answer": none; else the one of this name. BadUsage for others
+  std::string section;  ///< "": every table; "answer": none; else those named, "breaks,restarts". BadUsage for others
 
   KERF_FIELDS(capture, section)
 };
