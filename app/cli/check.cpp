@@ -1,18 +1,6 @@
 // kerf check SCRIPT: becomes the user's Python with the package that kerf carries, which runs the script and compares.
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "app/cli/commands.h"
-#include "app/cli/python_files.h"
-#include "engine/process/program.h"
-#include "engine/support/atomic_file.h"
-#include "engine/support/hash_stream.h"
+#include "app/cli/python_package.h"
 
 namespace kerf::cli {
 
@@ -26,65 +14,11 @@ struct CheckOptions {
   bool fresh = false, quiet = false;
 };
 
-fs::path cacheFolder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return fs::path(cache) / "kerf";
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? fs::path(home) / ".cache/kerf"
-                                         : fs::temp_directory_path() / fmt::format("kerf-{}", getuid());
-}
-
-template <class Use>
-void forEachFile(Use use) {
-  for (const auto& files : {pythonFiles(), pythonWorkerFiles()})
-    for (const auto& file : files) use(file);
-}
-
-std::string hashOfFiles() {
-  std::string all;
-  forEachFile([&](const PythonFile& file) {
-    for (const auto part : {file.path, std::string_view("\0", 1), file.text}) all += part;
-  });
-  return sha1Hex(std::as_bytes(std::span(all.data(), all.size())));
-}
-
-/// What Python runs is code: a folder of somebody else's is not used.
-Result<void> makeOwnFolder(const fs::path& folder) {
-  std::error_code problem;
-  fs::create_directories(folder.parent_path(), problem);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    return fail(ErrorCode::Environment, "cannot make {}: {}", folder.string(), std::strerror(errno));
-  struct stat about{};
-  if (lstat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != getuid() ||
-      (about.st_mode & 022) != 0)
-    return fail(ErrorCode::Environment, "{} is not a folder of this user alone", folder.string());
-  return {};
-}
-
-/// Writes the package below the user's cache, each file whole. Returns the folder to import from. It is written again at
-/// each start: half an hour's check must not fail for a file that somebody's cleaning took.
-Result<fs::path> writePackage() {
-  const auto folder = cacheFolder() / fmt::format("python-{}", hashOfFiles().substr(0, 16));
-  KERF_CHECK(makeOwnFolder(folder));
-  Result<void> written;
-  forEachFile([&](const PythonFile& file) {
-    if (!written) return;
-    std::error_code problem;
-    fs::create_directories((folder / file.path).parent_path(), problem);  // the write says what is wrong
-    written = writeTextFile(file.text, folder / file.path);
-  });
-  if (!written) return std::unexpected(written.error());
-  return folder;
-}
-
-std::vector<std::string> commandLine(const fs::path& program, const fs::path& package, const CheckOptions& options,
-                                     const std::vector<std::string>& arguments, bool json) {
-  std::vector<std::string> line{program.string(), (package / "kerf/__main__.py").string(),
-                                "check",          options.script,
-                                "--time",         options.time,
-                                "--timeout",      options.timeout,
-                                "--device",       options.device,
-                                "--jobs",         fmt::format("{}", options.jobs)};
+std::vector<std::string> argumentsOf(const CheckOptions& options, const std::vector<std::string>& arguments,
+                                     bool json) {
+  std::vector<std::string> line{
+      "check",         options.script, "--time",       options.time, "--timeout",
+      options.timeout, "--device",     options.device, "--jobs",     fmt::format("{}", options.jobs)};
   if (!options.output.empty()) line.insert(line.end(), {"-o", options.output});
   if (options.fresh) line.emplace_back("--fresh");
   if (options.quiet) line.emplace_back("--quiet");
@@ -96,16 +30,7 @@ std::vector<std::string> commandLine(const fs::path& program, const fs::path& pa
 
 Result<int> runCheck(const Context& context, const CheckOptions& options, const std::vector<std::string>& arguments) {
   if (!fs::is_regular_file(options.script)) return fail(ErrorCode::NotFound, "{} is no file", options.script);
-  const auto program = options.python.contains('/') ? fs::path(options.python) : findProgram(options.python);
-  if (program.empty() || access(program.c_str(), X_OK) != 0)
-    return fail(ErrorCode::Environment, Hint{Advice::NamePython}, "there is no Python {}", options.python);
-  KERF_TRY(const auto package, writePackage());
-  auto line = commandLine(program, package, options, arguments, context.json);
-  std::vector<char*> pointers;
-  for (auto& argument : line) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
-  return fail(ErrorCode::Environment, "cannot start {}: {}", program.string(), std::strerror(errno));
+  return becomePython(options.python, argumentsOf(options, arguments, context.json));
 }
 
 }  // namespace

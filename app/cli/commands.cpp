@@ -1,6 +1,8 @@
 #include "app/cli/commands.h"
 
 #include "app/cli/bench.h"
+#include "app/cli/graphs.h"
+#include "app/cli/record.h"
 
 namespace kerf::cli {
 
@@ -8,10 +10,10 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,        addCapture, addCheck,     addImport, addLs,     addShow,    addReport,
-    addJoint,       addPasses,  addPartition, addDiff,   addRun,    addCompare, addValue,
-    addBisect,      addVerify,  addMinify,    addTriage, addShard,  addRanks,   addExport,
-    addConformance, addOps,     addPatterns,  addBench,  addStudio, addWorker,  addStore,
+    addDemo,     addCapture, addCheck,     addRecord, addImport, addLs,      addShow,        addReport,
+    addJoint,    addPasses,  addPartition, addDiff,   addRun,    addCompare, addValue,       addBisect,
+    addVerify,   addMinify,  addTriage,    addShard,  addRanks,  addExport,  addConformance, addOps,
+    addPatterns, addBench,   addStudio,    addWorker, addGraphs, addStore,
 };
 
 }  // namespace

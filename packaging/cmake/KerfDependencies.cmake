@@ -43,12 +43,12 @@ find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 add_library(kerf_llvm INTERFACE)
 target_include_directories(kerf_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(kerf_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})
+llvm_map_components_to_libnames(kerf_static_llvm orcjit native passes nvptxcodegen nvptxinfo)
+target_link_directories(kerf_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
 if(KERF_STATIC_LLVM)
-  llvm_map_components_to_libnames(kerf_llvm_libs orcjit native passes nvptxcodegen nvptxinfo)
-  target_link_libraries(kerf_llvm INTERFACE ${kerf_llvm_libs})
-else()
-  target_link_libraries(kerf_llvm INTERFACE LLVM)
-  target_link_directories(kerf_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
+  target_link_libraries(kerf_llvm INTERFACE ${kerf_static_llvm})
+else()  # of one program that asks for it, too
+  target_link_libraries(kerf_llvm INTERFACE "$<IF:$<BOOL:$<TARGET_PROPERTY:KERF_STATIC_LLVM>>,${kerf_static_llvm},LLVM>")
 endif()
 
 # Optional components: a machine without them builds and passes.

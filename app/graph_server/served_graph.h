@@ -1,0 +1,36 @@
+// One graph of a client: compiled, with places in shared memory for its inputs and outputs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "app/graph_server/compiled_text.h"
+#include "app/graph_server/shared_region.h"
+
+namespace kerf::graph_server {
+
+class ServedGraph {
+ public:
+  /// `request`: {"compile": text, "bytes", "inputs": [{"offset", "dtype", "sizes", "strides"} or {"integer"}],
+  /// "outputs": [{"offset", "bytes"}]}. BadInput for what is missing or lies outside of the memory.
+  static Result<std::unique_ptr<ServedGraph>> make(const nlohmann::json& request, int file);
+
+  /// Reads the inputs' places and writes the outputs': [{"dtype", "sizes", "strides"} or null].
+  Result<nlohmann::json> call();
+
+ private:
+  struct Place {
+    std::int64_t offset = 0, bytes = 0;
+  };
+
+  ServedGraph(std::unique_ptr<CompiledText> compiled, std::shared_ptr<SharedRegion> region)
+      : m_compiled(std::move(compiled)), m_region(std::move(region)) {}
+  Result<Value> input(const nlohmann::json& told) const;
+  Result<nlohmann::json> put(const Value& output, const Place& place) const;
+
+  std::unique_ptr<CompiledText> m_compiled;
+  std::shared_ptr<SharedRegion> m_region;
+  ValueList m_inputs;
+  std::vector<Place> m_outputs;
+};
+
+}  // namespace kerf::graph_server

@@ -1,0 +1,212 @@
+"""The program kerf as a process that compiles and calls graphs, over memory that both processes see."""
+import array
+import atexit
+import json
+import mmap
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+
+ALIGNMENT = 64
+STARTED = 60.0  # seconds for an answer about ops
+
+
+class KerfError(RuntimeError):
+    """What Kerf says of a graph. `node`: the node that it names, or ""."""
+
+    def __init__(self, text, node=""):
+        super().__init__(text)
+        self.node = node
+
+
+def program():
+    """kerf: what KERF_PROGRAM names, the one in the wheel, or the first on the path."""
+    named = os.environ.get("KERF_PROGRAM", "")
+    own = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin", "kerf")
+    found = named or (own if os.access(own, os.X_OK) else shutil.which("kerf"))
+    if not found:
+        raise KerfError("the program kerf is not there: install the wheel of kerf, or name the program by KERF_PROGRAM")
+    return found
+
+
+class Worker:
+    """One process of kerf. It ends with this one; after a fork the child starts its own."""
+
+    def __init__(self):
+        self.pid, self.lock = os.getpid(), threading.Lock()
+        self.freed = []  # graphs that nobody has any more: the next question says so
+        name = program()
+        self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        command = [name, "graphs", "--fd", str(other.fileno())]
+        try:
+            self.process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
+        except OSError as problem:
+            self.socket.close()
+            raise KerfError("cannot start %s: %s" % (command[0], problem.strerror))
+        finally:
+            other.close()
+        self.ops = frozenset(self.ask({"ops": True})["ops"])
+        atexit.register(self.end)
+
+    def ask(self, message, file=None):
+        """The answer. KerfError for an error, and where the process died."""
+        return json.loads(self.ask_bytes(json.dumps(message).encode(), file))
+
+    def ask_bytes(self, text, file=None):
+        with self.lock:
+            try:
+                while self.freed:
+                    self.exchange(json.dumps({"free": self.freed.pop()}).encode())
+                answer = self.exchange(text, file)
+            except OSError as problem:
+                raise KerfError("kerf is gone: %s" % problem)
+        if answer.startswith(b'{"error"'):
+            told = json.loads(answer)
+            raise KerfError(told["error"], told.get("node", ""))
+        return answer
+
+    def exchange(self, text, file=None):
+        frame = struct.pack("=I", len(text)) + text
+        if file is None:
+            self.socket.sendall(frame)
+        else:
+            self.send_with(frame, file)
+        return self.read(struct.unpack("=I", self.read(4))[0])
+
+    def send_with(self, frame, file):
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))]
+        sent = self.socket.sendmsg([frame], rights)
+        if sent < len(frame):
+            self.socket.sendall(frame[sent:])
+
+    def read(self, count):
+        parts = []
+        while count:
+            part = self.socket.recv(min(count, 1 << 20))
+            if not part:
+                raise OSError("its process has ended with code %s" % self.process.poll())
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def is_mine(self):
+        return self.pid == os.getpid() and self.process.poll() is None
+
+    def end(self):
+        if self.pid == os.getpid():
+            self.socket.close()
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+_lock = threading.Lock()
+_worker = None
+
+
+def worker():
+    """This process's worker, started when it is first needed. KerfError where kerf is missing."""
+    global _worker
+    with _lock:
+        if _worker is None or not _worker.is_mine():
+            _worker = Worker()
+        return _worker
+
+
+def dtypes():
+    """Those of tensors that travel."""
+    import torch
+
+    return (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8,
+            torch.bool, torch.complex64, torch.complex128)
+
+
+def extent(value):
+    """Bytes from the first element to the end of the last."""
+    if value.numel() == 0:
+        return 0
+    return (sum((n - 1) * s for n, s in zip(value.shape, value.stride())) + 1) * value.element_size()
+
+
+class Memory:
+    """Places for tensors in one piece of shared memory."""
+
+    def __init__(self):
+        self.bytes, self.map, self.file = 0, None, -1
+
+    def place(self, bytes):
+        at = self.bytes
+        self.bytes += (bytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        return at
+
+    def open(self):
+        self.file = os.memfd_create("kerf", os.MFD_CLOEXEC)
+        os.ftruncate(self.file, max(self.bytes, 1))
+        self.map = mmap.mmap(self.file, max(self.bytes, 1))
+
+    def tensor(self, at, like_dtype, sizes, strides):
+        """A tensor that looks at the place."""
+        import torch
+
+        item = torch.empty(0, dtype=like_dtype).element_size()
+        if 0 in sizes:
+            return torch.empty_strided(sizes, strides, dtype=like_dtype)
+        count = sum((n - 1) * s for n, s in zip(sizes, strides)) + 1
+        flat = torch.frombuffer(self.map, dtype=torch.uint8, count=count * item, offset=at).view(like_dtype)
+        return torch.as_strided(flat, sizes, strides)
+
+
+class Compiled:
+    """One graph in Kerf's machine code, for inputs of the sizes, strides and dtypes of `examples`; `results`: its outputs'."""
+
+    def __init__(self, text, examples, results):
+        import torch
+
+        self.worker, self.memory, self.lock = worker(), Memory(), threading.Lock()
+        inputs, places = [], []
+        for value in examples:
+            if isinstance(value, torch.Tensor):
+                places.append(self.memory.place(extent(value)))
+                inputs.append({"offset": places[-1], "dtype": str(value.dtype), "sizes": list(value.shape), "strides": list(value.stride())})
+            else:
+                places.append(None)
+                inputs.append({"integer": int(value)})
+        outputs = [{"offset": self.memory.place(size), "bytes": size} for size in (room(value) for value in results)]
+        self.memory.open()
+        message = {"compile": text, "bytes": self.memory.bytes, "inputs": inputs, "outputs": outputs}
+        self.graph = self.worker.ask(message, self.memory.file)["graph"]
+        self.question = json.dumps({"call": self.graph}).encode()
+        self.places = [(at, self.memory.tensor(place, v.dtype, v.shape, v.stride()))
+                       for at, (place, v) in enumerate(zip(places, examples)) if place is not None]
+        self.offsets, self.told, self.views = [o["offset"] for o in outputs], None, []
+
+    def __call__(self, *inputs):
+        with self.lock:
+            for at, place in self.places:
+                place.copy_(inputs[at])
+            told = self.worker.ask_bytes(self.question)
+            if told != self.told:
+                self.views, self.told = self.looks(json.loads(told)["outputs"]), told
+            return [None if view is None else view.clone() for view in self.views]
+
+    def looks(self, outputs):
+        import torch
+
+        return [None if o is None else self.memory.tensor(at, getattr(torch, o["dtype"].rpartition(".")[2]), o["sizes"], o["strides"])
+                for at, o in zip(self.offsets, outputs)]
+
+    def __del__(self):
+        memory = getattr(self, "memory", None)
+        if memory is not None and memory.file >= 0:
+            os.close(memory.file)
+        if getattr(self, "graph", None) is not None:
+            self.worker.freed.append(self.graph)
+
+
+def room(value):
+    """Bytes that an output may take: Kerf's strides may differ, but hold no more than a dense tensor or the given ones."""
+    return 0 if value is None else max(extent(value), value.numel() * value.element_size())

@@ -1,0 +1,105 @@
+"""Graphs in Kerf's process over shared memory; the backend of torch.compile where there is torch."""
+import mmap
+import os
+import struct
+import unittest
+
+from . import package
+from kerf.backend import worker as workers
+
+PROGRAM = os.environ.get("KERF_PROGRAM", "") or os.path.join(package.ROOT, "build", "bin", "kerf")
+
+try:
+    import torch
+
+    torch.tensor  # a folder of that name is no torch
+except (ImportError, AttributeError):
+    torch = None
+
+TEXT = """class GraphModule(torch.nn.Module):
+    def forward(self, a: "f32[3]", b: "f32[3]"):
+        add: "f32[3]" = torch.ops.aten.add.Tensor(a, b);  a = b = None
+        mul: "f32[3]" = torch.ops.aten.mul.Tensor(add, 2);  add = None
+        return (mul,)
+"""
+
+
+@unittest.skipUnless(os.access(PROGRAM, os.X_OK), "kerf is not built")
+class WorkerTest(unittest.TestCase):
+    def setUp(self):
+        before = os.environ.get("KERF_PROGRAM")
+        os.environ["KERF_PROGRAM"] = PROGRAM
+        self.addCleanup(lambda: os.environ.pop("KERF_PROGRAM") if before is None else os.environ.update(KERF_PROGRAM=before))
+        self.worker = workers.Worker()
+        self.addCleanup(self.worker.end)
+        self.file = os.memfd_create("kerf")
+        self.addCleanup(os.close, self.file)
+        os.ftruncate(self.file, 256)
+        self.map = mmap.mmap(self.file, 256)
+
+    def message(self, **changes):
+        place = {"dtype": "torch.float32", "sizes": [3], "strides": [1]}
+        return dict({"compile": TEXT, "bytes": 256, "inputs": [dict(place, offset=0), dict(place, offset=64)],
+                     "outputs": [{"offset": 128, "bytes": 12}]}, **changes)
+
+    def test_calls_see_what_lies_in_the_memory_now(self):
+        graph = self.worker.ask(self.message(), self.file)["graph"]
+        for first in (1.0, 10.0):
+            self.map[0:12], self.map[64:76] = struct.pack("3f", first, 2, 3), struct.pack("3f", 4, 5, 6)
+            told = self.worker.ask({"call": graph})
+            self.assertEqual(told["outputs"], [{"dtype": "torch.float32", "sizes": [3], "strides": [1]}])
+            self.assertEqual(struct.unpack("3f", self.map[128:140]), (2 * (first + 4), 14, 18))
+
+    def test_what_is_wrong_is_said_and_the_process_goes_on(self):
+        outside = [{"dtype": "torch.float32", "sizes": [3], "strides": [1 << 40], "offset": 0}] * 2
+        for message, words in ((self.message(inputs=outside), "outside"), (self.message(outputs=[]), "places"),
+                               (self.message(outputs=[{"offset": 250, "bytes": 12}]), "outside"), (self.message(bytes=1 << 20), "shorter"),
+                               (self.message(compile="no graph"), ""), ({"call": 7}, "no graph 7"), ({}, "nothing"), ([], ""),
+                               (self.message(inputs=[{"dtype": "torch.float32"}] * 2), "")):
+            with self.assertRaisesRegex(workers.KerfError, words):
+                self.worker.ask(message, self.file)
+        self.assertIn("aten.add.Tensor", self.worker.ops)
+        self.assertNotIn("aten.bernoulli.default", self.worker.ops)
+        self.assertTrue(self.worker.is_mine())
+
+    def test_an_output_that_does_not_fit_is_refused(self):
+        graph = self.worker.ask(self.message(outputs=[{"offset": 128, "bytes": 8}]), self.file)["graph"]
+        with self.assertRaisesRegex(workers.KerfError, "8 bytes"):
+            self.worker.ask({"call": graph})
+
+    def test_graphs_are_freed_with_the_next_question(self):
+        graph = self.worker.ask(self.message(), self.file)["graph"]
+        self.worker.freed.append(graph)
+        with self.assertRaisesRegex(workers.KerfError, "no graph"):
+            self.worker.ask({"call": graph})
+
+    @unittest.skipIf(torch is None, "there is no torch")
+    def test_a_step_of_training_is_as_in_eager_mode(self):
+        import copy
+
+        from kerf.backend import kerf, report
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 3))
+        other, x = copy.deepcopy(model), torch.randn(4, 8)
+        want, got = model(x), torch.compile(other, backend=kerf)(x)
+        want.square().sum().backward(), got.square().sum().backward()
+        torch.testing.assert_close(got, want)
+        for one, two in zip(other.parameters(), model.parameters()):
+            torch.testing.assert_close(one.grad, two.grad)
+        self.assertEqual(report()["nodes"], report()["in_kerf"], report()["reasons"])
+
+
+class ProgramTest(unittest.TestCase):
+    def test_without_the_program_it_is_said(self):
+        from unittest import mock
+
+        with mock.patch.dict(os.environ, {"KERF_PROGRAM": "/there/is/no/kerf"}):
+            with self.assertRaisesRegex(workers.KerfError, "/there/is/no/kerf"):
+                workers.Worker()
+        with mock.patch.dict(os.environ, {"KERF_PROGRAM": "", "PATH": ""}), self.assertRaisesRegex(workers.KerfError, "wheel"):
+            workers.program()
+
+
+if __name__ == "__main__":
+    unittest.main()
