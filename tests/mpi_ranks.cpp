@@ -1,8 +1,10 @@
-// Started by mpirun with four processes: the collectives and a redistribution over MPI. Exit code 1 and a line for each
-// value that is not as it should be.
+// Started by mpirun with four processes: the collectives, a redistribution, and the ConvNeXt example over MPI. Exit code 1
+// and a line for each value that is not as it should be.
+#include <cmath>
 #include <cstdio>
 
 #include "engine/distributed/group/collectives.h"
+#include "engine/distributed/modules/convnext_example.h"
 #include "engine/distributed/mpi/mpi_communicator.h"
 #include "engine/distributed/sharding/redistribute.h"
 
@@ -25,6 +27,22 @@ Tensor rows(const std::vector<double>& values) {
   return tensor;
 }
 
+/// Images sharded along their width over processes: loss and gradients are those of one rank.
+Result<void> trainConvNextOverMpi(Communicator& link) {
+  ConvNextExample example = ConvNextExample::small();
+  example.dtype = DType::Float64;
+  KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes({4}));
+  MeshRank rank(mesh, link);
+  KERF_TRY(const ExampleStep own, trainConvNext(rank, example));
+  KERF_TRY(const ExampleStep whole, trainConvNextWhole(example));
+  const double difference = gradientDifference(own, whole);
+  if (std::abs(own.loss - whole.loss) <= 1e-9 && difference <= 1e-9) return {};
+  ++failures;
+  std::fprintf(stderr, "the ConvNeXt example is wrong: loss %.12g instead of %.12g, gradients differ by %g\n", own.loss,
+               whole.loss, difference);
+  return {};
+}
+
 Result<void> run() {
   KERF_TRY(const auto link, openMpiWorld(std::chrono::seconds(20)));
   const Group world = worldGroup(link->worldSize());
@@ -44,6 +62,7 @@ Result<void> run() {
   expect(fullTensor(rank, part, from), {0, 1, 2, 3, 4, 5, 6}, "redistribution of nested uneven shards");
   KERF_TRY(const auto texts, allGatherObject(*link, world, fmt::format("{}", link->rank())));
   if (fmt::format("{}", fmt::join(texts, "")) != "0123") ++failures;
+  KERF_CHECK(trainConvNextOverMpi(*link));
   return barrier(*link, world);
 }
 

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "engine/distributed/doctor/ranks_doctor.h"
@@ -28,6 +30,90 @@ TEST(RanksDoctor, NamesTheFirstNodeThatDiffers) {
   EXPECT_EQ(diagnosis->graphs[0].index, 0);
   EXPECT_EQ(diagnosis->graphs[0].groups[0].ranks, (std::vector<int>{0, 1}));
   EXPECT_EQ(diagnosis->graphs[0].groups[1].ranks, (std::vector<int>{2, 3}));
+}
+
+/// Opcodes of a pickle of protocol 2.
+std::string little(std::int32_t value) {
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) bytes += char((std::uint32_t(value) >> (8 * i)) & 0xFF);
+  return bytes;
+}
+std::string pickled(std::string_view text) { return "X" + little(int(text.size())) + std::string(text); }
+std::string pickled(int value) { return "J" + little(value); }
+std::string listOf(const std::vector<std::string>& items) {
+  std::string bytes = "](";
+  for (const std::string& item : items) bytes += item;
+  return bytes + "e";
+}
+std::string dictOf(const std::vector<std::pair<std::string, std::string>>& items) {
+  std::string bytes = "}(";
+  for (const auto& [key, value] : items) bytes += pickled(key) + value;
+  return bytes + "u";
+}
+
+std::string flight(int number, const std::string& op, int rows, const std::string& state, bool isMessage = false) {
+  return dictOf({{"record_id", pickled(number)},
+                 {"process_group", pickled("0") + pickled("default_pg") + "\x86"},
+                 {"collective_seq_id", pickled(number)},
+                 {"profiling_name", pickled("nccl:" + op)},
+                 {"input_sizes", listOf({listOf({pickled(rows), pickled(3)})})},
+                 {"input_dtypes", listOf({pickled("Float")})},
+                 {"state", pickled(state)},
+                 {"is_p2p", isMessage ? "\x88" : "\x89"}});
+}
+
+/// Files "nccl_trace_rank_N" of ranks with these entries.
+std::filesystem::path flightFolder(const std::string& name, const std::vector<std::vector<std::string>>& ranks) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string config = dictOf(
+      {{"0", dictOf({{"name", pickled("0")}, {"desc", pickled("default_pg")}, {"ranks", pickled("[0, 1, 2]")}})}});
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    std::ofstream(folder / fmt::format("nccl_trace_rank_{}", r), std::ios::binary)
+        << "\x80\x02" << dictOf({{"version", pickled("2.4")}, {"pg_config", config}, {"entries", listOf(ranks[r])}})
+        << ".";
+  return folder;
+}
+
+TEST(FlightRecords, NameTheRankThatNeverCame) {
+  const std::string first = flight(0, "all_gather", 4, "completed");
+  const auto folder = flightFolder("flights_missing", {{first, flight(1, "all_reduce", 4, "started")},
+                                                       {first, flight(1, "all_reduce", 4, "started")},
+                                                       {first, flight(7, "send", 9, "started", true)}});
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  EXPECT_EQ(diagnosis->ranks, (std::vector<int>{0, 1, 2}));
+  ASSERT_EQ(diagnosis->timeline.size(), 2U) << "messages between two ranks are no collectives";
+  EXPECT_EQ(diagnosis->timeline[0].groups[0].what, "all_gather of f32[4, 3]");
+  ASSERT_TRUE(diagnosis->culprit);
+  EXPECT_EQ(diagnosis->culprit->ranks, std::vector<int>{2});
+  EXPECT_EQ(diagnosis->culprit->waiting, (std::vector<int>{0, 1}));
+  EXPECT_EQ(diagnosis->culprit->number, 1);
+  EXPECT_EQ(diagnosis->culprit->mismatch, "nothing");
+  ASSERT_EQ(diagnosis->culprit->lastDone.size(), 1U);
+  EXPECT_EQ(diagnosis->culprit->lastDone[0].what, "all_gather of f32[4, 3] (number 0 of group 0 (default_pg))");
+}
+
+TEST(FlightRecords, CompareSizesAndForgetWhatTheRingForgot) {
+  const std::string usual = flight(5, "all_reduce", 4, "completed"), other = flight(5, "all_reduce", 6, "completed");
+  const auto folder =
+      flightFolder("flights_sizes", {{flight(4, "all_reduce", 4, "completed"), usual}, {usual}, {other}});
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  EXPECT_FALSE(diagnosis->timeline[0].differs()) << "ranks 1 and 2 say nothing of what is older than their records";
+  ASSERT_TRUE(diagnosis->culprit);
+  EXPECT_EQ(diagnosis->culprit->ranks, std::vector<int>{2});
+  EXPECT_EQ(diagnosis->culprit->mismatch, "all_reduce of f32[6, 3]");
+}
+
+TEST(FlightRecords, BuildNothing) {
+  const auto folder = flightFolder("flights_bad", {{}, {}});
+  std::ofstream(folder / "nccl_trace_rank_1", std::ios::binary) << "\x80\x02" << "cos\nsystem\n"
+                                                                << pickled("true") << "\x85R.";
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_FALSE(diagnosis);
+  EXPECT_EQ(diagnosis.error().code, ErrorCode::BadInput);
 }
 
 TEST(RanksDoctor, NeedsTwoRanks) {

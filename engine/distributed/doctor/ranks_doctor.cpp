@@ -4,9 +4,40 @@
 #include <map>
 #include <set>
 
+#include "engine/distributed/doctor/flight_recorder.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::inline distributed::inline doctor {
+
+std::vector<RankGroup> groupedByText(const std::vector<std::pair<int, std::string>>& items) {
+  std::vector<RankGroup> groups;
+  for (const auto& [rank, what] : items) {
+    const auto found = std::ranges::find(groups, what, &RankGroup::what);
+    if (found != groups.end())
+      found->ranks.push_back(rank);
+    else
+      groups.push_back({{rank}, what});
+  }
+  std::ranges::stable_sort(groups,
+                           [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
+  return groups;
+}
+
+Culprit culpritOfRow(const TimelineRow& row) {
+  Culprit culprit{.number = row.number};
+  // What most ranks do is right, unless most have ended.
+  const RankGroup* usual = &row.groups[0];
+  if (usual->what == "nothing") usual = &row.groups[1];
+  culprit.collective = usual->what;
+  culprit.waiting = usual->ranks;
+  for (const RankGroup& group : row.groups) {
+    if (&group == usual) continue;
+    culprit.ranks.insert(culprit.ranks.end(), group.ranks.begin(), group.ranks.end());
+    culprit.mismatch += (culprit.mismatch.empty() ? "" : "; ") + group.what;
+  }
+  return culprit;
+}
+
 namespace {
 
 /// The graphs of one rank by compile id, stage and number among those of the same.
@@ -86,21 +117,6 @@ std::vector<std::string> textsOf(const Graph& graph) {
   return texts;
 }
 
-/// The same things together, the most common first, then by rank.
-std::vector<RankGroup> grouped(const std::vector<std::pair<int, std::string>>& items) {
-  std::vector<RankGroup> groups;
-  for (const auto& [rank, what] : items) {
-    const auto found = std::ranges::find(groups, what, &RankGroup::what);
-    if (found != groups.end())
-      found->ranks.push_back(rank);
-    else
-      groups.push_back({{rank}, what});
-  }
-  std::ranges::stable_sort(groups,
-                           [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
-  return groups;
-}
-
 std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<RankLog>& logs) {
   DifferingGraph result{std::get<0>(key), std::get<1>(key), -1, {}};
   std::vector<std::pair<int, std::string>> presence;
@@ -113,7 +129,7 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
     texts.emplace_back(log.rank, textsOf(found->second->graph));
     modules.push_back(found->second);
   }
-  result.groups = grouped(presence);
+  result.groups = groupedByText(presence);
   if (result.groups.size() > 1) return result;
   std::size_t longest = 0;
   for (const auto& [rank, own] : texts) longest = std::max(longest, own.size());
@@ -128,7 +144,7 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
     }
     if (seen.size() == 1) continue;
     result.index = int(i);
-    result.groups = grouped(nodes);
+    result.groups = groupedByText(nodes);
     return result;
   }
   return std::nullopt;
@@ -173,7 +189,7 @@ std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs) {
       if (i < log.schedule.size() && row.compileId.empty()) row.compileId = log.schedule[i].compileId;
       items.emplace_back(log.rank, i < log.schedule.size() ? log.schedule[i].text() : "nothing");
     }
-    row.groups = grouped(items);
+    row.groups = groupedByText(items);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -182,23 +198,13 @@ std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs) {
 std::optional<Culprit> culpritOf(const std::vector<RankLog>& logs, const std::vector<TimelineRow>& timeline) {
   const auto row = std::ranges::find_if(timeline, &TimelineRow::differs);
   if (row == timeline.end()) return std::nullopt;
-  Culprit culprit{.number = row->number};
-  // What most ranks do is right, unless most have ended.
-  const RankGroup* usual = &row->groups[0];
-  if (usual->what == "nothing") usual = &row->groups[1];
-  culprit.collective = usual->what;
-  culprit.waiting = usual->ranks;
-  for (const RankGroup& group : row->groups) {
-    if (&group == usual) continue;
-    culprit.ranks.insert(culprit.ranks.end(), group.ranks.begin(), group.ranks.end());
-    culprit.mismatch += (culprit.mismatch.empty() ? "" : "; ") + group.what;
-  }
+  Culprit culprit = culpritOfRow(*row);
   std::vector<std::pair<int, std::string>> before;
   for (const RankLog& log : logs) {
     const std::size_t done = std::min(std::size_t(row->number), log.schedule.size());
     before.emplace_back(log.rank, done == 0 ? "no collective" : log.schedule[done - 1].text());
   }
-  culprit.lastDone = grouped(before);
+  culprit.lastDone = groupedByText(before);
   return culprit;
 }
 
@@ -217,6 +223,7 @@ Result<std::vector<Capture>> openLogs(const std::filesystem::path& path) {
       files.push_back(entry.path());
   std::ranges::sort(files);
   for (const auto& file : files) {
+    if (isFlightRecord(file)) continue;
     KERF_TRY(Capture capture, importCapture(file));
     captures.push_back(std::move(capture));
   }
@@ -256,9 +263,29 @@ Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures) {
 
 }  // namespace
 
+namespace {
+
+/// What the flight records beside the traces say.
+Result<std::vector<FlightLog>> readFlights(const std::filesystem::path& path) {
+  std::vector<FlightLog> logs;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
+    const int rank = rankOfFile(entry.path());
+    if (!entry.is_regular_file(ignored) || rank < 0 || !isFlightRecord(entry.path())) continue;
+    KERF_TRY(FlightLog log, readFlightRecord(entry.path(), rank));
+    logs.push_back(std::move(log));
+  }
+  std::ranges::sort(logs, {}, &FlightLog::rank);
+  return logs;
+}
+
+}  // namespace
+
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
+  KERF_TRY(const std::vector<FlightLog> flights, readFlights(path));
   KERF_TRY(std::vector<Capture> captures, openLogs(path));
   KERF_TRY(const std::vector<RankLog> logs, readLogs(captures));
+  if (logs.size() < 2 && flights.size() > 1) return diagnoseFlights(flights);
   if (logs.size() < 2)
     return fail(ErrorCode::BadInput, "{} holds traces of {} rank{}: at least two are needed (rank0.log, rank1.log, …)",
                 path.string(), logs.size(), logs.size() == 1 ? "" : "s");
@@ -273,6 +300,10 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
     if (auto found = differing(key, logs)) diagnosis.graphs.push_back(std::move(*found));
   diagnosis.timeline = timelineOf(logs);
   diagnosis.culprit = culpritOf(logs, diagnosis.timeline);
+  if (flights.size() < 2) return diagnosis;
+  RanksDiagnosis issued = diagnoseFlights(flights);  // what ran, beside what was compiled
+  std::ranges::move(issued.timeline, std::back_inserter(diagnosis.timeline));
+  if (issued.culprit) diagnosis.culprit = std::move(issued.culprit);
   return diagnosis;
 }
 

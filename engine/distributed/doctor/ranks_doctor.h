@@ -49,7 +49,12 @@ struct RanksDiagnosis {
   std::optional<Culprit> culprit;
 };
 
-/// Of a folder (or log) with traces of at least two ranks. BadInput where there are fewer.
+/// The same things together, the most common first, then by rank.
+std::vector<RankGroup> groupedByText(const std::vector<std::pair<int, std::string>>& items);
+/// Who does not do as most in a row that differs, and who waits; without what was done before.
+Culprit culpritOfRow(const TimelineRow& row);
+
+/// Of a folder (or log) with traces, or with flight records, of at least two ranks. BadInput where there are fewer.
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path);
 
 }  // namespace kerf::inline distributed::inline doctor

@@ -1,5 +1,6 @@
 #include "engine/distributed/dtensor/dtensor_ops.h"
 
+#include "engine/distributed/dtensor/distributed_tensor.h"
 #include "engine/ops/core/composite.h"
 
 namespace kerf::inline distributed::inline dtensor {
@@ -32,13 +33,85 @@ Result<Tensor> DTensorOps::full(const Tensor& tensor) const {
   return fullTensor(m_rank, local(tensor), *specOf(tensor));
 }
 
+void DTensorOps::note(const ValueList& inputs, const ValueList& results, CustomBackward backward) const {
+  if (tape() == nullptr || !tape()->tracksAny(inputs, {})) return;
+  tape()->recordCustom(inputs, results, {}, [backward = std::move(backward)](const ValueList& grads, const OpRunner&) {
+    return backward(grads);
+  });
+}
+
 Result<Tensor> DTensorOps::redistribute(const Tensor& tensor, const Placements& to) const {
   const Spec from = *specOf(tensor);
   KERF_TRY(const Tensor part, sharding::redistribute(m_rank, local(tensor), from, to));
-  return fromLocal(part, tensor, to);
+  Tensor result = fromLocal(part, tensor, to);
+  note({tensor}, {result}, [this, from](const ValueList& grads) -> Result<ValueList> {
+    const Tensor& gradient = grads[0].tensor();
+    KERF_TRY(const DistributedTensor back,
+             redistributedBack(m_rank, {local(gradient), *specOf(gradient)}, {Tensor(), from}));
+    return ValueList{Value(fromLocal(back.local, metaTensor(back.spec.dtype, back.spec.sizes), back.spec.placements))};
+  });
+  return result;
+}
+
+Result<Tensor> DTensorOps::wrapped(const Tensor& own, const Placements& placements) const {
+  KERF_TRY(const Tensor rows, own.contiguous());  // as the strides of whole tensors are told
+  KERF_TRY(const DistributedTensor made, dtensor::fromLocal(m_rank, rows, placements, false));
+  const Spec spec = made.spec;
+  Tensor result = fromLocal(made.local, metaTensor(spec.dtype, spec.sizes), placements);
+  note({own}, {result}, [this, spec](const ValueList& grads) -> Result<ValueList> {
+    const Tensor& gradient = grads[0].tensor();
+    KERF_TRY(DistributedTensor back, redistributedBack(m_rank, {local(gradient), *specOf(gradient)}, {Tensor(), spec}));
+    back.local.traced = -1;
+    return ValueList{Value(std::move(back.local))};
+  });
+  return result;
+}
+
+Tensor DTensorOps::unwrapped(const Tensor& tensor, const Placements& gradients) const {
+  Tensor own = asLocal(local(tensor));
+  const Placements placements = gradients.empty() ? withoutPartials(specOf(tensor)->placements) : gradients;
+  note({tensor}, {own}, [this, tensor, placements](const ValueList& grads) -> Result<ValueList> {
+    KERF_TRY(Tensor part, grads[0].tensor().contiguous());
+    part.traced = -1;
+    return ValueList{Value(fromLocal(part, metaTensor(part.dtype(), tensor.sizes()), placements))};
+  });
+  return own;
+}
+
+/// Messages between two ranks: nothing that CommDebugMode counts.
+Result<Tensor> DTensorOps::exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
+                                    const Sizes& received) const {
+  constexpr int haloTag = 0;
+  const Group group = m_rank.group(meshDim);
+  const auto me = std::size_t(group.indexOf(m_rank.ranks.rank()));
+  std::vector<Tensor> come(sent.size());
+  std::int64_t at = 0;
+  for (std::size_t other = 0; other < sent.size(); ++other) {
+    if (sent[other] == 0) continue;
+    KERF_TRY(const Tensor view, callTensorOp("aten.slice.Tensor"_op, {pieces, dim, at, at + sent[other]}));
+    at += sent[other];
+    KERF_TRY(come[other], view.clone());
+    if (other != me) KERF_CHECK(m_rank.ranks.send(group, int(other), haloTag, come[other]));
+  }
+  std::vector<Tensor> parts;
+  for (std::size_t other = 0; other < received.size(); ++other) {
+    if (received[other] == 0) continue;
+    if (other != me) {
+      KERF_TRY(come[other], m_rank.ranks.receive(group, int(other), haloTag));
+    }
+    if (come[other].size(dim) != received[other])
+      return fail(ErrorCode::RuntimeFailed, "rank {} got {} elements of a halo from rank {} instead of {}",
+                  m_rank.ranks.rank(), come[other].size(dim), group.ranks[other], received[other]);
+    parts.push_back(come[other]);
+  }
+  if (parts.empty()) return callTensorOp("aten.slice.Tensor"_op, {pieces, dim, std::int64_t{0}, std::int64_t{0}});
+  return callTensorOp("aten.cat.default"_op, {tensorList(parts), dim});
 }
 
 Result<Value> DTensorOps::runParts(const Dispatch& dispatch, const BoundArguments& parts) const {
+  if (isShardedConvolution(dispatch.args, dispatch.strategy))
+    return ShardedConvolution(OpRunner(referenceOps()), *this, mesh(), m_rank.coordinate)
+        .run(dispatch.args, parts, dispatch.strategy);
   KERF_TRY(Value result, callRow(*dispatch.args.op, parts, OpRunner(referenceOps())));
   if (dispatch.args.op->id == "aten.equal.default"_op) {
     const bool* same = result.as<bool>();

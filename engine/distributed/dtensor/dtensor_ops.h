@@ -3,11 +3,12 @@
 #pragma once
 
 #include "engine/distributed/dtensor/sharded_caller.h"
+#include "engine/distributed/dtensor/sharded_convolution.h"
 #include "engine/distributed/sharding/redistribute.h"
 
 namespace kerf::inline distributed::inline dtensor {
 
-class DTensorOps : public ShardedCaller {
+class DTensorOps : public ShardedCaller, private PieceExchange {
  public:
   explicit DTensorOps(MeshRank& rank) : ShardedCaller(rank.mesh), m_rank(rank) {}
 
@@ -18,6 +19,14 @@ class DTensorOps : public ShardedCaller {
   /// DTensor.redistribute, noted on the tape: gradients come back to where the tensor was, replicated where it was
   /// partial.
   Result<Tensor> redistribute(const Tensor& tensor, const Placements& to) const;
+  /// DTensor.from_local of a tensor of this rank alone, noted on the tape. Sizes are those of this part times the shards.
+  Result<Tensor> wrapped(const Tensor& own, const Placements& placements) const;
+  /// DTensor.to_local, noted on the tape: gradients are placed like `gradients`; none: like the tensor, replicated where
+  /// it is partial.
+  Tensor unwrapped(const Tensor& tensor, const Placements& gradients = {}) const;
+  /// A step with a backward of its own, where one of the inputs is differentiated.
+  using CustomBackward = std::function<Result<ValueList>(const ValueList& grads)>;
+  void note(const ValueList& inputs, const ValueList& results, CustomBackward backward) const;
   const Tensor& local(const Tensor& tensor) const { return m_locals[std::size_t(tensor.traced)]; }
   /// DTensor.full_tensor without a gradient.
   Result<Tensor> full(const Tensor& tensor) const;
@@ -27,6 +36,8 @@ class DTensorOps : public ShardedCaller {
   Result<Value> execute(const Dispatch& dispatch) const override;
 
  private:
+  Result<Tensor> exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
+                          const Sizes& received) const override;
   Result<Value> runParts(const Dispatch& dispatch, const BoundArguments& parts) const;
 
   MeshRank& m_rank;

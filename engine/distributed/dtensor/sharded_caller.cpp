@@ -50,7 +50,15 @@ void collectTensors(const Value& value, std::vector<Tensor>& out) {
 
 const Spec* ShardedCaller::specOf(const Tensor& tensor) const {
   const bool known = tensor.traced >= 0 && tensor.traced < int(m_specs.size());
-  return known ? &m_specs[std::size_t(tensor.traced)] : nullptr;
+  if (!known || m_specs[std::size_t(tensor.traced)].placements.empty()) return nullptr;
+  return &m_specs[std::size_t(tensor.traced)];
+}
+
+Tensor ShardedCaller::asLocal(const Tensor& tensor) const {
+  Tensor known = tensor;
+  known.traced = int(m_specs.size());
+  m_specs.emplace_back();
+  return known;
 }
 
 Tensor ShardedCaller::handle(const Tensor& shape, Placements placements) const {
@@ -88,10 +96,18 @@ Result<Value> ShardedCaller::callRowOf(const OpInfo& op, const ValueList& args, 
     return dispatch(*findOp("aten.squeeze.dims"_op), {args[0], intList(*squeezed)}, {});
   }
   const Composite form = implicitForm(op.id);
-  if (!isReshape && form == nullptr && !isBrokenDown(op)) return dispatch(op, args, kwargs);
+  if (!isReshape && form == nullptr && !isBrokenDown(op) && !isBrokenDownForTape(op, args, kwargs))
+    return dispatch(op, args, kwargs);
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   if (isReshape) return reshape(bound);
   return form != nullptr ? form(bound, OpRunner(*this)) : op.composite(bound, OpRunner(*this));
+}
+
+/// Programs over lists (_foreach_) have gradients call by call alone.
+bool ShardedCaller::isBrokenDownForTape(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  if (m_tape == nullptr || op.composite == nullptr || op.gradient != nullptr || mayWrite(op)) return false;
+  const bool givesList = op.schema.returns.size() == 1 && op.schema.returns[0].starts_with("Tensor[");
+  return (givesList || gradientOf(op) == nullptr) && m_tape->tracksAny(args, kwargs);
 }
 
 /// The dimensions that squeeze takes from the whole tensor: a part may have size 1 where the whole has not. None for
@@ -165,12 +181,23 @@ Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
   return replicatedStrategies(call);
 }
 
+/// Calls on tensors of this rank alone, on the tape where they are differentiated.
+Result<Value> ShardedCaller::plainNoted(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const Value result, plain(op, args, kwargs));
+  if (m_tape == nullptr || !m_tape->tracksAny(args, kwargs) || mayWrite(op)) return result;
+  KERF_TRY(Value known, mapTensors(result, [&](const Tensor& tensor, std::size_t) -> Result<Value> {
+             return Value(asLocal(tensor));
+           }));
+  KERF_CHECK(m_tape->record(op, args, kwargs, known, {}));
+  return known;
+}
+
 Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   std::vector<Tensor> given;
   for (const Value& value : bound.values) collectTensors(value, given);
   if (std::ranges::none_of(given, [&](const Tensor& tensor) { return specOf(tensor) != nullptr; }))
-    return plain(op, args, kwargs);
+    return plainNoted(op, args, kwargs);
   std::vector<Tensor> tensors;
   KERF_TRY(const std::vector<ShardedOperand> operands, operandsOf(bound, tensors));
   Value shapes;

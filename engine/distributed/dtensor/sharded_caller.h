@@ -27,6 +27,8 @@ class ShardedCaller : public OpCaller {
   const Spec* specOf(const Tensor& tensor) const;
   /// The tape on which calls are noted while it is not null.
   void setTape(Tape* tape) const { m_tape = tape; }
+  /// A tensor of this rank alone, known to the tape: what is computed from it may be differentiated.
+  Tensor asLocal(const Tensor& tensor) const;
   /// Overloads that got a strategy, in order.
   const std::vector<std::string>& dispatched() const { return m_dispatched; }
   void clearDispatched() { m_dispatched.clear(); }
@@ -45,6 +47,7 @@ class ShardedCaller : public OpCaller {
   virtual Result<Value> plain(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   /// A tensor of these sizes and placements; its number is Tensor::traced, counted from 0.
   Tensor handle(const Tensor& shape, Placements placements) const;
+  Tape* tape() const { return m_tape; }
   /// The number of handles so far.
   int handles() const { return int(m_specs.size()); }
   /// The placements of the result with that number.
@@ -58,7 +61,9 @@ class ShardedCaller : public OpCaller {
  private:
   Result<Value> callRowOf(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
+  Result<Value> plainNoted(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> reshape(const BoundArguments& bound) const;
+  bool isBrokenDownForTape(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   std::optional<Sizes> squeezedByWhole(const OpInfo& op, const ValueList& args) const;
   Result<Strategies> strategiesOf(const ShardingCall& call) const;
   Result<std::vector<ShardedOperand>> operandsOf(const BoundArguments& bound, std::vector<Tensor>& tensors) const;
@@ -71,7 +76,7 @@ class ShardedCaller : public OpCaller {
   const DeviceMesh& m_mesh;
   int m_depth;
   mutable Tape* m_tape = nullptr;
-  mutable std::vector<Spec> m_specs;  ///< by Tensor::traced
+  mutable std::vector<Spec> m_specs;  ///< by Tensor::traced; without placements: of this rank alone
   mutable std::set<int> m_copies;     ///< what would be views, had they not been redistributed
   mutable std::vector<std::string> m_dispatched;
 };

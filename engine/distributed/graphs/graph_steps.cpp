@@ -114,6 +114,19 @@ Result<Tensor> GraphSteps::partial(const Tensor& local, const RedistributeStep& 
   return fail(ErrorCode::UnsupportedOp, "redistribute from R to {} is not supported", to.text());
 }
 
+Result<Tensor> GraphSteps::exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
+                                    const Sizes& received) const {
+  const auto rowsFirst = [&](const Tensor& tensor) -> Result<Tensor> {
+    if (dim == 0) return tensor;
+    KERF_TRY(const Tensor view, call("aten.transpose.int"_op, {tensor, std::int64_t{0}, dim}));
+    return OpRunner(m_tracer)("aten.clone.default"_op, {view}, {{"memory_format", MemoryFormat::Contiguous}});
+  };
+  KERF_TRY(const Tensor rows, rowsFirst(pieces));
+  KERF_TRY(const Tensor come, collective("_c10d_functional.all_to_all_single.default"_op,
+                                         {rows, intList(received), intList(sent), groupName(m_mesh, meshDim)}));
+  return rowsFirst(come);
+}
+
 Result<Tensor> GraphSteps::step(const Tensor& local, const RedistributeStep& step, std::int64_t wholeSize) const {
   if (step.to.isPartial()) return partial(local, step);
   if (step.from.isReplicate()) return part(local, step);

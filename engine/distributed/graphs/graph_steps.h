@@ -1,6 +1,7 @@
 // GraphSteps: the steps of a redistribution as nodes of a rank's graph.
 #pragma once
 
+#include "engine/distributed/dtensor/sharded_convolution.h"
 #include "engine/distributed/sharding/spec.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_tracer.h"
@@ -10,12 +11,15 @@ namespace kerf::inline distributed::inline graphs {
 /// Name of the process group along one dimension of a mesh: "0" where the mesh has one dimension.
 std::string groupName(const DeviceMesh& mesh, std::size_t meshDim);
 
-class GraphSteps {
+class GraphSteps : public PieceExchange {
  public:
   GraphSteps(const OpTracer& tracer, const DeviceMesh& mesh, Sizes coordinate)
       : m_tracer(tracer), m_mesh(mesh), m_coordinate(std::move(coordinate)) {}
   /// Writes what turns this rank's part under `from` into its part under `to`.
   Result<Tensor> redistribute(const Tensor& local, const Spec& from, const Placements& to) const;
+  /// Writes an all_to_all_single of rows: graphs have no messages between two ranks.
+  Result<Tensor> exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
+                          const Sizes& received) const override;
 
  private:
   Result<Tensor> step(const Tensor& local, const RedistributeStep& step, std::int64_t wholeSize) const;

@@ -53,7 +53,7 @@ class GraphSharder : public ShardedCaller {
     }
     const BoundArguments arguments = localArguments(dispatch.args, dispatch.operands, parts, dispatch.strategy,
                                                     dispatch.shapes, mesh(), m_coordinate);
-    KERF_TRY(const Value result, callRow(*dispatch.args.op, arguments, OpRunner(m_tracer)));
+    KERF_TRY(const Value result, runParts(dispatch, arguments));
     if (const Value* written = writtenArgument(dispatch.args)) return *written;
     if (dispatch.shapes.isNone()) return result;
     node.placements = placementsText(outputOf(dispatch, 0));
@@ -73,6 +73,12 @@ class GraphSharder : public ShardedCaller {
   }
 
  private:
+  Result<Value> runParts(const Dispatch& dispatch, const BoundArguments& parts) const {
+    const OpRunner run(m_tracer);
+    if (!isShardedConvolution(dispatch.args, dispatch.strategy)) return callRow(*dispatch.args.op, parts, run);
+    return ShardedConvolution(run, m_steps, mesh(), m_coordinate).run(dispatch.args, parts, dispatch.strategy);
+  }
+
   Sizes m_coordinate;
   OpTracer m_tracer;
   GraphSteps m_steps;

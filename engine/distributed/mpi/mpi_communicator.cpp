@@ -102,6 +102,7 @@ class MpiCommunicator : public Communicator {
   Result<void> send(const Group& group, int to, int tag, const Tensor& tensor) override {
     if (to < 0 || to >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, to);
     KERF_TRY(const Tensor own, tensor.contiguous());
+    std::erase_if(m_sent, [](const std::unique_ptr<Sent>& sent) { return sent->hasArrived(); });
     auto& kept = m_sent.emplace_back(std::make_unique<Sent>());
     kept->bytes = packed("send", own);
     MPI_Isend(kept->bytes.data(), int(kept->bytes.size()), MPI_CHAR, group.ranks[std::size_t(to)], messageTag(tag),
@@ -123,6 +124,11 @@ class MpiCommunicator : public Communicator {
   struct Sent {
     std::vector<char> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
+    bool hasArrived() {
+      int done = 0;
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    }
   };
   // Below 32768 every MPI has tags; collectives take the lower half.
   static int tagOf(std::int64_t number) { return int(number % 16384); }

@@ -66,26 +66,29 @@ class GraphReader {
       const bool isOperator = target.starts_with("_operator.");
       m_nodes[name] = graph.callFunction(isOperator ? target.substr(1) : "torch.ops." + target, std::move(args),
                                          std::move(kwargs), name);
+    } else if (op == "get_attr") {
+      KERF_CHECK(addConstant(node, name, target));
     } else {
       return fail(ErrorCode::UnsupportedOp, "a node of kind {}", op);
     }
     return {};
   }
 
+  /// Constants are recorded without their values: AOTAutograd lifts those with one element, the zeros that masks write.
+  Result<void> addConstant(const Json& node, const std::string& name, const std::string& target) {
+    const Json val = node.value("val", Json::object());
+    const auto dtype = dtypeFromTorchName(val.value("dtype", std::string()));
+    if (!dtype || !val.contains("shape") || !val["shape"].empty())
+      return fail(ErrorCode::UnsupportedOp, "the value of constant {} is not recorded", name);
+    KERF_TRY(Tensor zero, Tensor::zeros(*dtype, {}));
+    if (m_module.attribute(target) == nullptr) m_module.attributes.add(target, {std::move(zero), false, {}});
+    m_nodes[name] = m_module.graph.getAttr(target, name);
+    return {};
+  }
+
   GraphModule m_module;
   std::map<std::string, NodeId> m_nodes;
 };
-
-/// The nodes of a rank's graph: its own, or the first rank's with changes.
-Json nodesOf(const Json& own, const Json& first) {
-  if (own.contains("nodes") && own["nodes"].is_array()) return own["nodes"];
-  Json nodes = first.value("nodes", Json::array());
-  for (const Json& change : own.value("nodes_changes", Json::array())) {
-    const auto index = change[0].get<std::size_t>();
-    if (index < nodes.size()) nodes[index] = change[1];
-  }
-  return nodes;
-}
 
 /// A saved tensor with the strides that it had.
 Result<Value> savedValue(const std::string& id, const Json& json, const SavedTensors& tensors) {

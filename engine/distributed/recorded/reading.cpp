@@ -18,6 +18,13 @@ const Tensor* SavedTensors::find(const std::string& name) const {
   return found == m_byName.end() ? nullptr : found->second;
 }
 
+std::vector<std::string> SavedTensors::namesAfter(const std::string& prefix) const {
+  std::vector<std::string> names;
+  for (auto at = m_byName.lower_bound(prefix); at != m_byName.end() && at->first.starts_with(prefix); ++at)
+    names.push_back(at->first.substr(prefix.size()));
+  return names;
+}
+
 namespace {
 
 Result<Value> readText(const std::string& text, const ValueList& inputs) {
@@ -85,6 +92,16 @@ Result<sharding::Placements> readPlacements(const Json& json, std::int64_t dims)
     result.push_back(std::move(placement));
   }
   return normalized(std::move(result), dims);
+}
+
+Json nodesOf(const Json& own, const Json& first) {
+  if (own.contains("nodes") && own["nodes"].is_array()) return own["nodes"];
+  Json nodes = first.value("nodes", Json::array());
+  for (const Json& change : own.value("nodes_changes", Json::array())) {
+    const auto index = change[0].get<std::size_t>();
+    if (index < nodes.size()) nodes[index] = change[1];
+  }
+  return nodes;
 }
 
 std::vector<std::string> placementTexts(const sharding::Placements& placements) {

@@ -19,6 +19,8 @@ class SavedTensors {
   static Result<SavedTensors> read(const std::filesystem::path& path);
   /// Null where there is none.
   const Tensor* find(const std::string& name) const;
+  /// What follows `prefix` in the names that begin with it, sorted.
+  std::vector<std::string> namesAfter(const std::string& prefix) const;
 
  private:
   SafetensorsFile m_file;
@@ -32,6 +34,8 @@ Result<KeywordValues> readKeywords(const Json& json, const ValueList& inputs);
 Result<Sizes> readSizes(const Json& json);
 /// Normalized for a tensor of `dims` dimensions.
 Result<sharding::Placements> readPlacements(const Json& json, std::int64_t dims);
+/// The nodes of a rank's graph: its own, or the first rank's with changes.
+Json nodesOf(const Json& own, const Json& first);
 /// As recordings write them.
 std::vector<std::string> placementTexts(const sharding::Placements& placements);
 

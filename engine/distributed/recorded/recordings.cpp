@@ -2,7 +2,10 @@
 
 #include <fstream>
 
+#include "engine/distributed/recorded/agreement_cases.h"
+#include "engine/distributed/recorded/dtensor_cases.h"
 #include "engine/distributed/recorded/graph_cases.h"
+#include "engine/distributed/recorded/module_cases.h"
 #include "engine/distributed/recorded/op_cases.h"
 #include "engine/distributed/recorded/redistribute_cases.h"
 
@@ -13,10 +16,9 @@ struct Part {
   const char* name;
   Result<void> (*check)(const Json&, const SavedTensors&, RanksReport&);
 };
-constexpr Part parts[] = {{"ops", checkOpCase},
-                          {"redistribute", checkRedistributeCase},
-                          {"random", checkRandomCase},
-                          {"graphs", checkGraphCase}};
+constexpr Part parts[] = {{"ops", checkOpCase},         {"redistribute", checkRedistributeCase},
+                          {"modules", checkModuleCase}, {"random", checkRandomCase},
+                          {"graphs", checkGraphCase},   {"collective_compile", checkAgreementCase}};
 
 std::filesystem::path rootOf(const std::filesystem::path& folder) {
   std::error_code ignored;
@@ -33,12 +35,35 @@ Result<void> checkLine(const Part& part, const std::string& text, const SavedTen
   }
 }
 
+/// "ops.json" and "convnext.json" of the older recording; without them nothing happens.
+Result<void> checkOlder(const std::filesystem::path& root, RanksReport& report) {
+  const auto read = [&](const char* name) {
+    std::ifstream in(root / name);
+    return Json::parse(in, nullptr, false);
+  };
+  std::error_code ignored;
+  if (!std::filesystem::exists(root / "convnext.json", ignored)) return {};
+  try {
+    const Json operations = read("ops.json");
+    if (operations.is_array())
+      for (const Json& line : operations) KERF_CHECK(checkPlacementCase(line, report));
+    const Json model = read("convnext.json");
+    if (!model.is_object()) return fail(ErrorCode::BadInput, "convnext.json is no JSON object");
+    KERF_TRY(const SavedTensors tensors, SavedTensors::read(root / "convnext.safetensors"));
+    return checkConvNextCase(model, tensors, report);
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::BadInput, "unexpected JSON: {}", error.what());
+  }
+}
+
 }  // namespace
 
 bool holdsRanks(const std::filesystem::path& folder) {
   std::error_code ignored;
   const std::filesystem::path root = rootOf(folder);
   return std::filesystem::exists(root / "redistribute.jsonl", ignored) ||
+         (std::filesystem::exists(root / "convnext.json", ignored) &&
+          std::filesystem::exists(root / "convnext.safetensors", ignored)) ||
          (std::filesystem::exists(root / "ops.jsonl", ignored) &&
           std::filesystem::exists(root / "ops.safetensors", ignored));
 }
@@ -59,6 +84,7 @@ Result<RanksReport> checkRanks(const std::filesystem::path& folder) {
         return fail(std::move(checked).error().atFile(file.string(), number));
     }
   }
+  KERF_CHECK(checkOlder(root, report));
   return report;
 }
 

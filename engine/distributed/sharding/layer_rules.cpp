@@ -1,6 +1,7 @@
 // Layers and losses: what they normalize must be whole; batches may be sharded.
 #include <algorithm>
 
+#include "engine/distributed/sharding/halo_plan.h"
 #include "engine/distributed/sharding/rules.h"
 
 namespace kerf::inline distributed::inline sharding {
@@ -103,21 +104,37 @@ Result<Strategies> normBackward(const ShardingCall& call) {
   return Strategies{std::move(strategy)};
 }
 
-Placements batchOnly(Placements placements) {
-  for (Placement& placement : placements)
-    if (!placement.isShardOf(0)) placement = Placement::replicate();
-  return placements;
+/// Where an input may stay: sharded batches, and widths and heights whose halos can be planned.
+Placements convolved(const ShardingCall& call, const Spec& input) {
+  const Value transposed = call.named("transposed");
+  const bool* isTransposed = transposed.as<bool>();
+  Placements result = input.placements;
+  std::vector<std::int64_t> taken;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const Placement& given = input.placements[i];
+    if (given.isShardOf(0)) continue;
+    const bool isSpatial = given.kind == Placement::Kind::Shard && given.dim >= 2 && given.dim < input.dims() &&
+                           std::ranges::find(taken, given.dim) == taken.end() &&
+                           (isTransposed == nullptr || !*isTransposed);
+    const bool isPlanned =
+        isSpatial && planHalo(windowOf(call.args, given.dim), input.sizes[std::size_t(given.dim)], call.mesh.size(i));
+    if (isPlanned)
+      taken.push_back(given.dim);
+    else
+      result[i] = Placement::replicate();
+  }
+  return result;
 }
 
 Result<Strategies> convolution(const ShardingCall& call) {
-  const Placements to = batchOnly(call.spec(0).placements);
+  const Placements to = convolved(call, call.spec(0));
   Strategy strategy{{to}, std::vector<Placements>(call.operands.size(), call.replicated()), {}};
   strategy.inputs[0] = to;
   return Strategies{std::move(strategy)};
 }
 
 Result<Strategies> convolutionBackward(const ShardingCall& call) {
-  const Placements to = batchOnly(call.spec(1).placements), ofWeight = whereSharded(to, "sum");
+  const Placements to = convolved(call, call.spec(1)), ofWeight = whereSharded(to, "sum");
   return Strategies{{{to, ofWeight, ofWeight}, {to, to, call.replicated()}, {}}};
 }
 
