@@ -78,8 +78,11 @@ TEST_F(WindowAccess, ToComeByWithTabIsNotToPickARow) {
     auto* dock = view->parentWidget();
     while (dock && !qobject_cast<QDockWidget*>(dock)) dock = dock->parentWidget();
     if (!dock || !view->model() || view->model()->rowCount() == 0) continue;
-    for (const auto& name : m_window->panelNames())
-      if (!view->isVisible()) m_window->raisePanel(name);
+    for (const auto& name : m_window->panelNames()) {
+      if (view->isVisible()) break;
+      m_window->raisePanel(name);
+      QApplication::processEvents();
+    }
     if (!view->isVisible()) continue;
     view->clearFocus();
     view->reset();  // no current row
@@ -115,6 +118,7 @@ TEST_F(WindowAccess, LettersThatAreTypedAreNoShortcuts) {
   }
   auto& search = m_window->searchBox().edit();
   search.setFocus();
+  search.clear();
   QTest::keyClicks(&search, letters);
   EXPECT_EQ(search.text(), letters);
   EXPECT_GT(typed, 1);

@@ -68,10 +68,10 @@ TEST_F(StageWindow, ShowsTheChosenStageWithItsPassesAndKernels) {
   ASSERT_TRUE(session().compiled());
   EXPECT_EQ(session().compiled()->error, "");
   EXPECT_GT(session().compiled()->kernels.size(), 30u) << "the backward part has kernels too";
-  EXPECT_EQ(m_window->windowTitle().toStdString(), "minifier_launcher.py, Joint – Kerf Studio");
+  EXPECT_EQ(m_window->windowTitle().toStdString(), "mlp8, Joint – Kerf Studio");
   choose("Captured");
   EXPECT_EQ(session().graph()->nodes.size(), 94u);
-  EXPECT_EQ(m_window->windowTitle().toStdString(), "minifier_launcher.py – Kerf Studio");
+  EXPECT_EQ(m_window->windowTitle().toStdString(), "mlp8 – Kerf Studio");
 }
 
 TEST_F(StageWindow, MenuEntriesAndShortcutsChooseStages) {

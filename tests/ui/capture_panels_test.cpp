@@ -156,6 +156,7 @@ TEST(CapturePanels, AskForSymbolicSizes) {
   window.show();
   window.open({file.fileName()});
   ASSERT_TRUE(test::waitFor([&] { return window.idle() && window.session().graph(); }));
+  window.places().go(WorkPlace::Graph);  // a trace is looked over first
   auto& symbols = window.pane().symbols();
   ASSERT_TRUE(symbols.isVisible());
   EXPECT_EQ(symbols.text(), "s0=");

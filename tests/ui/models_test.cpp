@@ -49,7 +49,7 @@ TEST(CaptureTreeModel, ListsFilesAndTheirGraphs) {
   refused->error = "bad.py:3: unexpected end";
   CaptureTreeModel model;
   model.setCaptures({ready, refused});
-  EXPECT_EQ(shownText(model).toStdString(), "run/repro.py\n  forward\nrun/bad.py");
+  EXPECT_EQ(shownText(model).toStdString(), "run  repro.py\n  forward\nbad.py");
   const auto graph = model.index(0, 0, model.index(0, 0));
   EXPECT_EQ(graph.data(CaptureTreeModel::detailRole).toString(), "5 nodes");
   EXPECT_EQ(model.location(graph).capture, 4);
@@ -72,7 +72,7 @@ TEST(CaptureTreeModel, ListsCompileIdsWithTheirGraphsAndRecords) {
   CaptureTreeModel model;
   model.setCaptures({log});
   EXPECT_EQ(shownText(model).toStdString(),
-            "data/trace.log\n"
+            "data  trace.log\n"
             "  [0/0]  model.py:12 in forward\n"
             "    dynamo_output_graph[0/0]\n"
             "    aot_joint_graph[0/0]\n"
@@ -97,7 +97,7 @@ TEST(CaptureTreeModel, GroupsSeveralRanks) {
   for (const int rank : {0, 1}) logs->compiles.push_back({"[0/0]", {}, "ok", {}, rank, -1, {}, {}, {}});
   CaptureTreeModel model;
   model.setCaptures({logs});
-  EXPECT_EQ(shownText(model).toStdString(), "data/logs\n  rank 0\n    [0/0]\n  rank 1\n    [0/0]");
+  EXPECT_EQ(shownText(model).toStdString(), "data  logs\n  rank 0\n    [0/0]\n  rank 1\n    [0/0]");
 }
 
 TEST(StoreModel, GroupsWhatTheStoreHoldsNewestFirst) {

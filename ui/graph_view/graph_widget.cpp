@@ -94,7 +94,7 @@ void GraphWidget::startView() {
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
   m_center = m_scene->bounds.center();
-  if (m_zoom >= readable) return;
+  if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;  // a page of blocks is seen whole
   m_zoom = readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));

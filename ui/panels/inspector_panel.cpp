@@ -229,7 +229,9 @@ QString InspectorPanel::nodeGuardsHtml(const NodeDoc& node) const {
 
 /// How the compilation went that the graph is of.
 QString InspectorPanel::compilationHtml(const CaptureDoc& capture) const {
-  const auto& graph = capture.graphs[std::size_t(m_session.location().graph)];
+  const auto place = std::size_t(m_session.location().graph);
+  if (place >= capture.graphs.size()) return {};  // its log was cut short
+  const auto& graph = capture.graphs[place];
   const auto log = m_session.traceLog(capture.id);
   QString rows;
   for (const auto& entry : capture.compiles) {
