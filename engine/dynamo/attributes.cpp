@@ -4,6 +4,7 @@
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -49,20 +50,34 @@ VariableTracker fromClass(FrameTracer& tracer, const VariableTracker& object, co
   return tracer.effects.wrap(found, source);
 }
 
-/// Parameters, buffers and children of an nn.Module (var_getattr).
+/// What a module does not have in one table is looked for in the next.
+void guardAbsence(FrameTracer& tracer, PyObject* dict, const Ref& key) {
+  const StandIn* held = tracer.effects.find(dict);
+  if (held == nullptr || !held->source) return;
+  Guard guard = containsGuard(held->source, key, false);
+  guard.isInternal = true;
+  tracer.addGuard(std::move(guard));
+}
+
+/// Parameters, children and buffers of an nn.Module, in that order (manually_trace_nn_module_getattr).
 VariableTracker fromModule(FrameTracer& tracer, StandIn& standIn, const std::string& name) {
-  for (const char* table : {"_parameters", "_buffers", "_modules"}) {
+  for (const char* table : {"_parameters", "_modules", "_buffers"}) {
     VariableTracker dict = tracer.effects.ownAttribute(standIn, table);
     if (!dict || !PyDict_Check(dict.get())) continue;
+    tracer.realize(dict);
     const Ref key = makeText(name);
     PyObject* item = PyDict_GetItemWithError(dict.get(), key.get());
-    if (item == nullptr) continue;
+    if (item == nullptr) {
+      guardAbsence(tracer, dict.get(), key);
+      continue;
+    }
     VariableTracker made{Ref::borrow(item), nullptr, false};
     const StandIn* held = tracer.effects.find(dict.get());
     if (held != nullptr && tracer.effects.find(item) == nullptr) {
       made.source = tracer.effects.itemSource(*held, key.get(), item);
       made.lazy = made.source != nullptr;
     }
+    tracer.noteTensor(item);
     return made;
   }
   return {};
@@ -101,7 +116,11 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
   const bool ofClass = PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()));
-  if (ofClass || isTorchNamespace(object.get())) return {value, nullptr, false};
+  if (ofClass) return {value, nullptr, false};
+  if (isTorchNamespace(object.get()))
+    return object.source && (isConstant(value.get()) || !graphFunctionName(value.get()).empty())
+               ? VariableTracker{value, Source::attribute(object.source, name), true}
+               : VariableTracker{value, nullptr, false};
   const SourcePtr base = object.source ? object.source : Source::constant(printed(object.get()), object.value);
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
 }
@@ -126,6 +145,9 @@ VariableTracker plainAttribute(InstructionTranslator& t, const VariableTracker& 
 VariableTracker InstructionTranslator::loadAttribute(VariableTracker object, const std::string& attribute) {
   if (!object) unsupported("Empty stack", "An attribute of nothing.", attribute);
   m_tracer.realize(object);
+  if (m_tracer.deleted.contains({object.get(), attribute}))
+    unsupported("Attempted to read a deleted variable", "The attribute was deleted.",
+                "item: " + typeNameOf(object.get()) + ", name: " + attribute);
   if (proxyOf(object.get()) != nullptr)
     return {m_tracer.checked(PyObject_GetAttrString(object.get(), attribute.c_str())), nullptr, false};
   StandIn* standIn = m_tracer.effects.find(object.get());
@@ -154,6 +176,12 @@ void InstructionTranslator::storeAttribute(VariableTracker object, const std::st
                 typeNameOf(object.get()) + "." + attribute);
   if (value == nullptr && standIn != nullptr && standIn->kind == StandIn::Kind::Object)
     m_tracer.effects.ownAttribute(*m_tracer.effects.find(object.get()), attribute.c_str());
+  if (value == nullptr) {
+    m_tracer.deleted.emplace(object.get(), attribute);
+    m_tracer.kept.push_back(object.value);
+  } else {
+    m_tracer.deleted.erase({object.get(), attribute});
+  }
   const Ref key = makeText(attribute);
   m_tracer.checkStatus(PyObject_SetAttr(object.get(), key.get(), value));
 }
@@ -164,6 +192,7 @@ VariableTracker InstructionTranslator::loadGlobal(const std::string& name) {
   }
   const Ref key = makeText(name);
   if (PyObject* found = PyDict_GetItemWithError(globals(), key.get())) {
+    if (globals() != m_tracer.rootGlobals && PyModule_Check(found)) m_tracer.metModules.insert(found);
     const SourcePtr source =
         globals() == m_tracer.rootGlobals
             ? Source::global(name)

@@ -23,6 +23,17 @@ VariableTracker argument(InstructionTranslator& t, PyObject* args, Args& sources
   return value;
 }
 
+/// What hasattr() says of an object of the program.
+void guardAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name, bool present) {
+  const StandIn* standIn = t.tracer().effects.find(object.get());
+  if (standIn == nullptr || !standIn->source) return;
+  const NativeScope native;
+  const Ref now = Ref::steal(PyObject_GetAttrString(standIn->real.get(), name.c_str()));
+  PyErr_Clear();
+  // Tracing may have set it.
+  if (static_cast<bool>(now) == present) t.tracer().addGuard(hasAttributeGuard(standIn->source, name, present));
+}
+
 std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* args, Args& sources) {
   const VariableTracker object = argument(t, args, sources, 0);
   const VariableTracker name = argument(t, args, sources, 1);
@@ -32,6 +43,7 @@ std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* a
   } catch (const PythonRaised&) {
     if (PyTuple_GET_SIZE(args) < 3 || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
     PyErr_Clear();
+    guardAttribute(t, object, textOf(name.get()), false);
     return argument(t, args, sources, 2);
   }
 }
@@ -41,12 +53,12 @@ std::optional<VariableTracker> hasAttribute(InstructionTranslator& t, PyObject* 
   const VariableTracker name = argument(t, args, sources, 1);
   try {
     t.loadAttribute(object, textOf(name.get()));
+    guardAttribute(t, object, textOf(name.get()), true);
     return plain(Py_True);
   } catch (const PythonRaised&) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
     PyErr_Clear();
-    const StandIn* standIn = t.tracer().effects.find(object.get());
-    if (standIn != nullptr && standIn->source) t.tracer().addGuard(presenceGuard(standIn->source, name.value, false));
+    guardAttribute(t, object, textOf(name.get()), false);
     return plain(Py_False);
   }
 }
@@ -68,6 +80,7 @@ std::optional<VariableTracker> deleteAttribute(InstructionTranslator& t, PyObjec
 std::optional<VariableTracker> typeOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
+  if (const SymState* number = symOf(object.get())) return plain(pythonTypeOf(*number));
   if (proxyOf(object.get()) != nullptr)
     return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
   return plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
@@ -133,7 +146,32 @@ std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyO
                     true};
 }
 
+/// The size of a tensor may be a symbol.
+std::optional<VariableTracker> lengthOf(InstructionTranslator& t, PyObject* args, Args& sources) {
+  if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
+  const VariableTracker object = argument(t, args, sources, 0);
+  const ProxyState* proxy = proxyOf(object.get());
+  if (proxy == nullptr || proxy->fake.dim() == 0) return std::nullopt;
+  return VariableTracker{tensorMethod(t.tracer(), object.get(), "__len__", Ref::steal(PyTuple_New(0)).get(), nullptr),
+                         nullptr, false};
+}
+
+/// hash() of an object of the program, divmod() of symbols.
+std::optional<VariableTracker> refuseUserObjects(InstructionTranslator& t, PyObject* args, Args& sources) {
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+    const VariableTracker object = argument(t, args, sources, k);
+    const StandIn* standIn = t.tracer().effects.find(object.get());
+    const bool fresh = standIn == nullptr && (Py_TYPE(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 &&
+                       !isConstant(object.get());
+    if (fresh || symOf(object.get()) != nullptr || (standIn != nullptr && standIn->kind == StandIn::Kind::Object))
+      unsupported("Failed to trace builtin operator", "Dynamo does not know how to trace this builtin operator.",
+                  "builtin with " + typeNameOf(object.get()));
+  }
+  return std::nullopt;
+}
+
 const std::unordered_map<std::string_view, Builtin> kBuiltins = {
+    {"len", lengthOf},           {"hash", refuseUserObjects}, {"divmod", refuseUserObjects},
     {"locals", refuseFrameLook}, {"vars", refuseFrameLook}, {"dir", refuseFrameLook},     {"getattr", attributeOr},
     {"hasattr", hasAttribute},   {"setattr", setAttribute}, {"delattr", deleteAttribute}, {"type", typeOf},
     {"super", superOf},          {"id", identityOf},        {"callable", callableTest},
@@ -192,6 +230,12 @@ std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* c
     t.tracer().realizeDeep(attributeOf(callable, "keywords").get());
     for (VariableTracker& source : sources) t.tracer().realize(source);
     return t.callWith(plain(function.get()), all.get(), named.get(), {});
+  }
+  if (callable == enterAgainFunction().get()) {
+    PyObject* exit = PyTuple_GET_ITEM(args, 0);
+    if (!PyMethod_Check(exit)) unsupported("Unsupported context manager", "It cannot be entered again.", typeNameOf(exit));
+    const VariableTracker manager{Ref::borrow(PyMethod_GET_SELF(exit)), nullptr, false};
+    return t.call(t.loadAttribute(manager, "__enter__"), {}, nullptr);
   }
   if (!PyCFunction_Check(callable) || kwargs != nullptr) return std::nullopt;
   const char* name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;

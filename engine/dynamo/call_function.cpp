@@ -31,9 +31,12 @@ bool callsPython(PyObject* callable) {
 void refuseMarked(PyObject* callable) {
   PyObject* function = functionOf(callable);
   const std::string name = describeCallable(function);
+  const Ref recursive = attributeOf(function, "_torchdynamo_disable_recursive");
+  const bool inlining = PyMethod_Check(callable) || (recursive && recursive.get() != Py_True);
   if (attributeOf(function, "_torchdynamo_disable"))
-    unsupported("Skip calling `torch.compiler.disable()`d function",
-                fmt::format("Skip calling function `{}` since it was wrapped with `torch.compiler.disable`", name),
+    unsupported(fmt::format("Skip {} `torch.compiler.disable()`d function", inlining ? "inlining" : "calling"),
+                fmt::format("Skip {} function `{}` since it was wrapped with `torch.compiler.disable`",
+                            inlining ? "inlining" : "calling", name),
                 name, {"Remove the `torch.compiler.disable` call"});
   if (name == "torch._dynamo.graph_break" || name == "torch._dynamo.decorators.graph_break")
     unsupported("Call to `torch._dynamo.graph_break()`", "User-inserted graph break. Message: None",
@@ -61,19 +64,31 @@ VariableTracker inlineCall(FrameTracer& tracer, const VariableTracker& callable,
   tracer.pendingArguments = &sources;
   tracer.pendingCallable = callable;
   PyObject* result = PyObject_Call(callable.get(), args, kwargs);
+  const bool entered = tracer.pendingArguments == nullptr;
   tracer.pendingArguments = nullptr;
+  if (result == nullptr && !entered && isPythonFunction(callable.get()) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    const std::string name = describeCallable(functionOf(callable.get()));
+    unsupported("failed to bind arguments when attempting to inline",
+                fmt::format("Argument mismatch when attempting to trace function {}.", name), "func='" + name + "'");
+  }
   Ref made = tracer.checked(result);
   VariableTracker returned = std::exchange(tracer.returned, {});
   if (returned.get() == made.get()) return returned;
   return {std::move(made), nullptr, false};
 }
 
+constexpr const char* kHookTables[] = {"_backward_hooks",    "_backward_pre_hooks",       "_forward_hooks",
+                                       "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs"};
+
 /// A module without hooks is its forward; hooks run as torch's Python half runs them.
 bool hasHooks(FrameTracer& tracer, StandIn& standIn) {
-  for (const char* table : {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"}) {
+  for (const char* table : kHookTables) {
     const VariableTracker hooks = tracer.effects.ownAttribute(standIn, table);
     if (hooks && PyDict_Check(hooks.get()) && PyDict_GET_SIZE(hooks.get()) > 0) return true;
   }
+  for (const char* table : kHookTables)
+    if (standIn.source) tracer.addGuard(emptyHooksGuard(Source::attribute(standIn.source, table)));
   return false;
 }
 
@@ -89,7 +104,7 @@ std::string argumentTypes(PyObject* args) {
   const std::string module = textOf(attributeOf(callable, "__module__").get());
   const std::string types = argumentTypes(args);
   const char* keywords = kwargs && PyDict_GET_SIZE(kwargs) > 0 ? "True" : "False";
-  if (module == "builtins")
+  if (module == "builtins" || module == "_operator")
     unsupported(
         "Failed to trace builtin operator",
         fmt::format("Dynamo does not know how to trace builtin operator `{}` with argument types {} (has_kwargs {})",
@@ -120,6 +135,14 @@ bool isFrozen(PyObject* object) {
          PyFrozenSet_Check(object) || PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
 }
 
+/// object.__setattr__ and its like look at one attribute, not at all that can be reached.
+bool isSlotWrapper(PyObject* callable) {
+  const std::string_view type = Py_TYPE(callable)->tp_name;
+  if (type != "wrapper_descriptor" && type != "method-wrapper") return false;
+  const std::string name = textOf(attributeOf(callable, "__name__").get());
+  return name == "__setattr__" || name == "__delattr__" || name == "__init__";
+}
+
 void realizeAll(FrameTracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
   for (VariableTracker& source : sources) tracer.realize(source);
   tracer.realizeDeep(args);
@@ -146,6 +169,8 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   if (!callable) unsupported("Empty stack", "A call of nothing.", where());
   m_tracer.realize(callable);
   PyObject* target = callable.get();
+  if (kwargs == nullptr && holdsSym(args))
+    if (Ref number = callOnNumbers(m_tracer, target, args)) return {std::move(number), nullptr, false};
   if (std::optional<VariableTracker> known = callBuiltin(*this, target, args, kwargs, sources)) return *known;
   const std::string graphName = graphFunctionName(target);
   if (!graphName.empty()) {
@@ -165,6 +190,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   StandIn* standIn = m_tracer.effects.find(target);
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && isModule(target) && !hasHooks(m_tracer, *standIn))
     return callWith(loadAttribute(callable, "forward"), args, kwargs, std::move(sources));
+  if (std::optional<VariableTracker> entered = m_tracer.modes.call(target)) return *entered;
   if (callsPython(target)) {
     refuseMarked(target);
     if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && !isModule(target))
@@ -177,8 +203,12 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     for (VariableTracker& source : sources) m_tracer.realize(source);
     refuseBuiltin(target, args, kwargs);
   }
-  realizeAll(m_tracer, sources, args, kwargs);
-  m_tracer.realizeDeep(attributeOf(target, "__self__").get());
+  if (isSlotWrapper(target)) {
+    for (VariableTracker& source : sources) m_tracer.settle(source);
+  } else {
+    realizeAll(m_tracer, sources, args, kwargs);
+    m_tracer.realizeDeep(attributeOf(target, "__self__").get());
+  }
   const Ref wrapped = wrapGraphFunctions(args);
   return {m_tracer.checked(PyObject_Call(target, wrapped.get(), kwargs)), nullptr, false};
 }

@@ -44,6 +44,7 @@ struct CaptureLog {
   std::vector<LoggedFrame> frames;
   std::vector<LoggedGraph> graphs;
   std::vector<LoggedBreak> breaks;
+  std::vector<LoggedBreak> skips;  ///< frames that CPython ran as they were written
   std::vector<LoggedRecompile> recompiles;
   int compileNumber = 0;  ///< of names: graphs and resume functions count together
 };

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
 
 namespace kerf::inline dynamo {
@@ -87,6 +88,14 @@ bool prepare(const Effect& effect, Rebuilder& rebuilder, std::vector<Prepared>& 
   return true;
 }
 
+Ref floatTensor(PyObject* number) {
+  const Ref function = torchObject("tensor"), dtype = torchObject("float64");
+  const Ref args = Ref::steal(PyTuple_Pack(1, number));
+  const Ref kwargs = Ref::steal(PyDict_New());
+  PyDict_SetItemString(kwargs.get(), "dtype", dtype.get());
+  return Ref::steal(PyObject_Call(function.get(), args.get(), kwargs.get()));
+}
+
 struct FrameObject {
   PyObject_HEAD vectorcallfunc call;
   std::shared_ptr<const CompiledFrame>* frame;
@@ -138,6 +147,8 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
       PyErr_Format(PyExc_RuntimeError, "%s is gone", input.source->name().c_str());
       return {};
     }
+    if (input.asTensor) value = floatTensor(value.get());
+    if (!value) return {};
     values[input.node.index] = std::move(value);
   }
   Rebuilder rebuilder(freshFunctions, values);
@@ -151,8 +162,9 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
   }
   if (!replay(calls, values)) return {};
   std::vector<Ref> built;
-  for (const Ref& result : results) {
-    built.push_back(rebuilder.build(result.get()));
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const auto handedOn = moved.find(k);
+    built.push_back(handedOn == moved.end() ? rebuilder.build(results[k].get()) : handedOn->second->evaluate(scope));
     if (!built.back()) return {};
   }
   std::vector<Prepared> changes;

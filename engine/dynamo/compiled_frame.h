@@ -1,6 +1,7 @@
 // CompiledFrame: what the rewritten frame calls: runs the graph, builds what lives on, and replays side effects.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -17,6 +18,7 @@ struct CompiledFrame {
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
   std::vector<Ref> results;  ///< templates
+  std::map<std::size_t, SourcePtr> moved;  ///< results that are only handed on: where they come from
   bool single = false;       ///< gives its only result instead of a tuple
   std::vector<int> slots;    ///< which places of the frame its arguments are
   Ref globals;

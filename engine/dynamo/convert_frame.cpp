@@ -57,12 +57,31 @@ void logBreak(const Unsupported& reason, bool graphBreak) {
                                  reason.stack, graphBreak});
 }
 
+std::string nameOf(const Guard& guard) {
+  if (!guard.about.empty()) return guard.about;
+  return guard.source ? guard.source->name() : std::string();
+}
+
+/// PyTorch has no guards on defaults of functions, and names classes in other ways.
+bool isTold(const Guard& guard) {
+  if (guard.isInternal) return false;
+  const Source* root = guard.source.get();
+  while (root != nullptr && root->base()) root = root->base().get();
+  const bool ofDefaults = guard.source && guard.source->name().find("defaults__[") != std::string::npos;
+  return !ofDefaults && (root == nullptr || root->kind() != Source::Kind::Constant);
+}
+
+/// What step_graph_break says: where the graph ends, not what could not be traced.
+Unsupported unsupportedStep(const std::string& where) { return {"step_unsupported", {}, {}, {}, {where}, false}; }
+
 /// One attempt at tracing a frame; what it decided is read from it afterwards.
 class Attempt {
  public:
-  Attempt(const FrameView& frame, const FrameOptions& options, std::optional<BreakPoint> breakAt)
+  Attempt(const FrameView& frame, const FrameOptions& options, FrameState& seen, std::optional<BreakPoint> breakAt)
       : m_frame(frame), m_options(options), m_shape(frame.code), m_scope(m_tracer) {
     m_tracer.rootGlobals = frame.globals;
+    m_tracer.symbols.state = &seen;
+    m_tracer.symbols.mode = options.dynamic;
     m_tracer.graph.gradEnabled = gradModes().grad;
     m_tracer.graph.function = textOf(frame.code->co_name);
     m_tracer.addGuard(gradModeGuard());
@@ -96,6 +115,8 @@ class Attempt {
   std::unique_ptr<CacheEntry> finish(InstructionTranslator::Stop stop) {
     const bool whole = stop == InstructionTranslator::Stop::Returned;
     std::vector<Effect> effects = m_tracer.effects.changes();
+    for (const Effect& effect : effects)
+      if (effect.kind == Effect::Kind::DictContents) m_tracer.guardKeys(effect.target.get());
     if (whole && m_tracer.graph.countCalls() == 0 && effects.empty())
       throw SkipFrame{"because no content in function call"};
     auto compiled = std::make_shared<CompiledFrame>();
@@ -103,8 +124,7 @@ class Attempt {
     if (whole) {
       compiled->results = {m_root->result};
       compiled->single = true;
-      VariableTracker result{m_root->result, m_root->resultSource, m_root->resultLazy};
-      m_tracer.realize(result);
+      handOn(*compiled, 0, {m_root->result, m_root->resultSource, m_root->resultLazy});
     } else {
       live = liveState(*compiled);
     }
@@ -113,22 +133,42 @@ class Attempt {
   }
 
  private:
+  /// What was not looked at needs no guard: it is fetched again.
+  void handOn(CompiledFrame& compiled, std::size_t index, const VariableTracker& variable) {
+    if (variable.lazy && variable.source && m_tracer.effects.find(variable.get()) == nullptr)
+      compiled.moved[index] = variable.source;
+  }
+
+  /// The graph leaves the modes that it entered.
+  void endModes() {
+    m_tracer.modes.leaveAll();
+    const bool before = gradModes().grad;
+    if (m_tracer.graph.gradEnabled == before) return;
+    const Ref function = Ref::steal(PyObject_GetAttrString(Ref::steal(PyImport_ImportModule("torch._C")).get(), "_set_grad_enabled"));
+    const Ref args = Ref::steal(PyTuple_Pack(1, before ? Py_True : Py_False));
+    m_tracer.graph.record(Opcode::CallFunction, "torch._C._set_grad_enabled", {{}, {}, function, args, {}});
+    m_tracer.graph.gradEnabled = before;
+  }
+
   LiveState liveState(CompiledFrame& compiled) {
     LiveState live;
     live.index = m_root->current();
     const Instruction& instruction = m_root->instruction();
     const bool leaves = m_root->breakAt->leavesFrame;
+    live.withs = m_root->openWiths().value_or(std::vector<int>());
+    endModes();
     std::vector<int> starts = {leaves ? live.index : live.index + 1};
     if (instruction.target >= 0 && !leaves) starts.push_back(instruction.target);
     for (const int slot : liveLocals(m_root->bytecode(), starts, m_shape)) {
       VariableTracker& held = m_root->variables()[static_cast<std::size_t>(slot)];
       if (!held) continue;
-      m_tracer.realize(held);
+      handOn(compiled, compiled.results.size(), held);
       live.locals.push_back(slot);
       compiled.results.push_back(held.value);
     }
     for (VariableTracker& held : m_root->stack()) {
       m_tracer.realize(held);
+      m_tracer.realizeDeep(held.get());
       live.nulls.push_back(!held);
       if (held) compiled.results.push_back(held.value);
     }
@@ -137,7 +177,8 @@ class Attempt {
 
   void fill(CompiledFrame& compiled, std::vector<Effect> effects) {
     TemplateWalk walk(m_tracer.effects, m_tracer.freshFunctions);
-    for (const Ref& result : compiled.results) walk.visit(result.get());
+    for (std::size_t k = 0; k < compiled.results.size(); ++k)
+      if (!compiled.moved.contains(k)) walk.visit(compiled.results[k].get());
     for (const Effect& effect : effects) {
       const bool contents = effect.kind == Effect::Kind::ListContents || effect.kind == Effect::Kind::DictContents ||
                             effect.kind == Effect::Kind::SetContents;
@@ -158,6 +199,7 @@ class Attempt {
     compiled.inputs = m_tracer.graph.inputs();
     compiled.calls = m_tracer.graph.calls();
     guardAliases();
+    for (Guard& guard : m_tracer.symbols.guards()) m_tracer.addGuard(std::move(guard));
   }
 
   /// Inputs that are different tensors now must stay different ones.
@@ -165,7 +207,7 @@ class Attempt {
     const std::vector<FrameInput>& inputs = m_tracer.graph.inputs();
     std::vector<SourcePtr> sources;
     for (const FrameInput& input : inputs)
-      if (input.source->name().find("._parameters[") == std::string::npos) sources.push_back(input.source);
+      if (input.symbol.empty() && input.source->name().find("._parameters[") == std::string::npos) sources.push_back(input.source);
     if (sources.size() < 2) return;
     Guard guard;
     guard.kind = "NO_TENSOR_ALIASING";
@@ -207,7 +249,7 @@ class Attempt {
     if (!entry->code) throw PythonRaised{};
     entry->guards = m_tracer.guards;
     for (const Guard& guard : entry->guards.all())
-      logged.guards.push_back({guard.kind, guard.leaf, guard.source ? guard.source->name() : std::string()});
+      if (isTold(guard)) logged.guards.push_back({guard.kind, guard.leaf, nameOf(guard)});
     log.frames.push_back(std::move(logged));
     return entry;
   }
@@ -245,16 +287,16 @@ FrameScope scopeOf(const FrameView& frame) {
   return scope;
 }
 
-ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options) {
+ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen) {
   std::optional<BreakPoint> breakAt;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::optional<Unsupported> stopped;
     try {
-      Attempt trial(frame, options, breakAt);
+      Attempt trial(frame, options, seen, breakAt);
       try {
         const InstructionTranslator::Stop stop = trial.root().run();
         std::unique_ptr<CacheEntry> entry = trial.finish(stop);
-        if (breakAt) logBreak(breakAt->reason, true);
+        if (breakAt) logBreak(breakAt->leavesFrame ? unsupportedStep(trial.root().where()) : breakAt->reason, true);
         return {std::move(entry), false};
       } catch (Unsupported& reason) {
         PyErr_Clear();
@@ -268,13 +310,16 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options) 
           return {nullptr, true};
         }
         if (!next) {
-          logBreak(breakAt ? breakAt->reason : reason, true);
+          // The frame runs as it was written, which is no graph break.
+          captureLog().skips.push_back({reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context),
+                                        reason.stack, false});
           return {};
         }
         breakAt = std::move(next);
       }
     } catch (const PythonRaised&) {
       // The program's own exception: it is raised when the frame runs as it is.
+      captureLog().skips.push_back({"Observed exception", takePythonError().message, {fileAndLine(frame)}, false});
       PyErr_Clear();
       return {};
     } catch (const SkipFrame&) {

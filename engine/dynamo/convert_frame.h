@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/dynamo/guards.h"
+#include "engine/dynamo/symbols.h"
 #include "engine/python/reference.h"
 
 namespace kerf::inline dynamo {
@@ -13,6 +14,7 @@ namespace kerf::inline dynamo {
 /// How torch.compile was asked to compile.
 struct FrameOptions {
   bool fullgraph = false;
+  DynamicMode dynamic = DynamicMode::Automatic;
   Ref backend;  ///< a Python function that takes a GraphModule; null: Kerf runs the graph
 };
 
@@ -36,7 +38,8 @@ struct ConvertResult {
   bool failed = false;                ///< a Python exception is set (fullgraph)
 };
 
-ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options);
+/// `seen`: what earlier compilations of the same code met.
+ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen);
 /// The frame's variables by place, for guards: free variables out of their cells.
 FrameScope scopeOf(const FrameView& frame);
 

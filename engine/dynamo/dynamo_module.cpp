@@ -64,7 +64,10 @@ Ref wrapInline(PyObject* function) {
   const Ref globals = Ref::steal(PyDict_New());
   PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
   PyDict_SetItemString(globals.get(), "__name__", makeText("kerf_wrap_inline").get());
-  const Ref ran = Ref::steal(PyRun_String(text, Py_file_input, globals.get(), globals.get()));
+  // The place that PyTorch's own wrapper has.
+  const std::string source = std::string(65, '\n') + text;
+  const Ref code = Ref::steal(Py_CompileString(source.c_str(), "torch/_dynamo/external_utils.py", Py_file_input));
+  const Ref ran = Ref::steal(code ? PyEval_EvalCode(code.get(), globals.get(), globals.get()) : nullptr);
   if (!ran) return {};
   return Ref::steal(PyObject_CallOneArg(PyDict_GetItemString(globals.get(), "wrap_inline"), function));
 }
@@ -96,6 +99,8 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
     return nullptr;
   auto options = std::make_unique<FrameOptions>();
   options->fullgraph = fullgraph != 0;
+  if (dynamic == Py_True) options->dynamic = DynamicMode::Always;
+  if (dynamic == Py_False) options->dynamic = DynamicMode::Never;
   if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
     options->backend = Ref::borrow(backend);
   const Ref target = tracedCallable(function);
@@ -123,11 +128,14 @@ nlohmann::json logJson() {
   nlohmann::json all = {{"graphs", nlohmann::json::array()},
                         {"breaks", nlohmann::json::array()},
                         {"frames", nlohmann::json::array()},
+                        {"skips", nlohmann::json::array()},
                         {"recompiles", nlohmann::json::array()}};
   for (const LoggedGraph& graph : log.graphs) all["graphs"].push_back(graphJson(graph));
   for (const LoggedBreak& item : log.breaks)
     all["breaks"].push_back(
         {{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}, {"graph_break", item.graphBreak}});
+  for (const LoggedBreak& item : log.skips)
+    all["skips"].push_back({{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}});
   for (const LoggedFrame& frame : log.frames) {
     nlohmann::json guards = nlohmann::json::array();
     for (const FrameGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});

@@ -14,6 +14,10 @@ class Examples {
  public:
   Result<void> add(PyObject* object) {
     if (const ProxyState* proxy = proxyOf(object)) return addTensor(*proxy);
+    if (const SymState* number = symOf(object)) {
+      values[number->node.index] = specialise(*FrameTracer::active(), *number);
+      return {};
+    }
     if (PyTuple_Check(object) || PyList_Check(object)) {
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(object); ++k)
         KERF_CHECK(add(PySequence_Fast_GET_ITEM(object, k)));

@@ -28,6 +28,7 @@ struct FrameCache {
 struct State {
   const FrameOptions* options = nullptr;  ///< null: nothing is compiled
   std::unordered_map<PyCodeObject*, FrameCache> caches;
+  std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
   std::unordered_set<PyObject*> written;  ///< code objects that were made here
 };
 
@@ -186,20 +187,20 @@ PyObject* runEntry(const CacheEntry& entry, const FrameView& frame) {
 
 std::string placeOf(PyCodeObject* code) {
   const std::string path = textOf(code->co_filename);
-  return path.substr(path.rfind('/') + 1) + ":" + std::to_string(code->co_firstlineno);
+  return (path.starts_with("torch/") ? path : path.substr(path.rfind('/') + 1)) + ":" + std::to_string(code->co_firstlineno);
 }
 
 const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {
   const NativeScope native;
   const FrameScope scope = scopeOf(frame);
-  const Guard* failed = nullptr;
+  std::string reason;
   for (const auto& entry : cache.entries) {
     const Guard* failure = entry->guards.firstFailure(scope);
     if (failure == nullptr) return entry.get();
-    failed = failure;
+    if (reason.empty()) reason = failureText(*failure, scope);
   }
-  if (failed != nullptr)
-    captureLog().recompiles.push_back({textOf(frame.code->co_name), placeOf(frame.code), failed->leaf});
+  if (!cache.entries.empty())
+    captureLog().recompiles.push_back({textOf(frame.code->co_name), placeOf(frame.code), reason});
   return nullptr;
 }
 
@@ -228,7 +229,8 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   if (entry == nullptr) {
     if (cache.entries.size() >= kRecompileLimit) return evaluateDefault(thread, frame, 0);
     const FrameOptions* options = std::exchange(state().options, nullptr);
-    ConvertResult converted = convertFrame(view, *options);
+    FrameState& seen = state().seen[placeOf(view.code) + " " + textOf(view.code->co_name)];
+    ConvertResult converted = convertFrame(view, *options, seen);
     state().options = options;
     if (converted.failed) return nullptr;
     if (!converted.entry) {
@@ -269,6 +271,7 @@ PyObject* callDisabled(PyObject* function, PyObject* args, PyObject* kwargs) {
 
 void resetCache() {
   state().caches.clear();
+  state().seen.clear();
   state().written.clear();
 }
 

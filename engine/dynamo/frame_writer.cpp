@@ -1,5 +1,11 @@
 #include "engine/dynamo/frame_writer.h"
 
+#include "engine/dynamo/modes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include <fmt/format.h>
 
 namespace kerf::inline dynamo {
@@ -105,7 +111,8 @@ Ref finishCode(const CodeBuilder& code, const FrameShape& shape, const Places& p
 
 /// The code of a function that goes on at an instruction with a stack and locals as arguments.
 Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, const std::vector<bool>& nulls,
-               const std::vector<int>& locals) {
+               const LiveState& live) {
+  const std::vector<int>& locals = live.locals;
   const int line = bytecode.instructions[static_cast<std::size_t>(target)].line;
   std::vector<std::string> variables;
   std::vector<int> map(static_cast<std::size_t>(shape.places), -1);
@@ -131,6 +138,14 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   CodeBuilder code(line);
   if (!frees.empty()) code.emit(Op::COPY_FREE_VARS, static_cast<int>(frees.size()));
   code.emit(Op::RESUME, 0);
+  const auto originals = static_cast<int>(PyTuple_GET_SIZE(shape.code->co_consts));
+  for (const int place : live.withs) {
+    code.emit(Op::PUSH_NULL);
+    code.emit(Op::LOAD_CONST, originals);
+    code.emit(Op::LOAD_FAST, static_cast<int>(std::count(nulls.begin(), nulls.begin() + place, false)));
+    code.callFunction(1);
+    code.emit(Op::POP_TOP);
+  }
   int next = 0;
   for (const bool null : nulls) code.emit(null ? Op::PUSH_NULL : Op::LOAD_FAST, null ? 0 : next++);
   code.emit(Op::JUMP_FORWARD);
@@ -177,6 +192,10 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   made.flags = (shape.code->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR)) | CO_OPTIMIZED | CO_NEWLOCALS;
   made.firstLine = line;
   made.constants = Ref::borrow(shape.code->co_consts);
+  if (!live.withs.empty()) {
+    const Ref more = Ref::steal(PyTuple_Pack(1, enterAgainFunction().get()));
+    made.constants = Ref::steal(PySequence_Concat(shape.code->co_consts, more.get()));
+  }
   made.names = Ref::borrow(shape.code->co_names);
   made.variables = tupleOfNames(variables);
   made.cells = tupleOfNames({});
@@ -185,11 +204,24 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   return assemble(code.bytecode, made);
 }
 
+/// The same function for the same place: a frame that is compiled again goes on in the code that it went on in before.
+Ref knownResume(const FrameShape& shape, const Bytecode& bytecode, int target, const std::vector<bool>& nulls,
+                const LiveState& live) {
+  struct Made {
+    Ref frame, resume;
+  };
+  static std::map<std::tuple<PyCodeObject*, int, std::vector<bool>, std::vector<int>, std::vector<int>>, Made> made;
+  Made& known = made[{shape.code, target, nulls, live.locals, live.withs}];
+  if (!known.resume)
+    known = {Ref::borrow(reinterpret_cast<PyObject*>(shape.code)), resumeCode(shape, bytecode, target, nulls, live)};
+  return known.resume;
+}
+
 /// Pushes a resume function, calls it and returns what it gives. Values of the stack lie in scratch places.
 bool emitResume(CodeBuilder& code, const FrameShape& shape, const Bytecode& bytecode, const Places& places,
                 const LiveState& live, int target, const std::vector<int>& scratch, const std::vector<bool>& nulls,
                 std::vector<std::string>& names) {
-  const Ref resume = resumeCode(shape, bytecode, target, nulls, live.locals);
+  const Ref resume = knownResume(shape, bytecode, target, nulls, live);
   if (!resume) return false;
   names.push_back(fmt::format("__resume_at_{}_{}", bytecode.instructions[static_cast<std::size_t>(target)].offset,
                               live.resumeNumber));
@@ -226,6 +258,37 @@ void emitInstruction(CodeBuilder& code, const Instruction& instruction, const Re
   }
   code.emit(instruction.op, instruction.arg);
   code.bytecode.instructions.back().line = instruction.line;
+}
+
+/// Enters or leaves the manager of a bound __exit__ that lies in a scratch place.
+void emitContextCall(CodeBuilder& code, const Ref& function, int scratch) {
+  code.emit(Op::PUSH_NULL);
+  code.constant(function);
+  code.emit(Op::LOAD_FAST, scratch);
+  code.callFunction(1);
+  code.emit(Op::POP_TOP);
+}
+
+/// The breaking instruction inside its with-blocks, which are left before the frame goes on, also by an exception.
+void emitGuarded(CodeBuilder& code, const Instruction& instruction, const Ref& keywordNames, const LiveState& live,
+                 const std::vector<int>& scratch) {
+  const int start = static_cast<int>(code.bytecode.instructions.size());
+  emitInstruction(code, instruction, keywordNames);
+  if (live.withs.empty()) return;
+  const int end = static_cast<int>(code.bytecode.instructions.size());
+  const auto leave = [&] {
+    for (std::size_t k = live.withs.size(); k-- > 0;)
+      emitContextCall(code, leaveFunction(), scratch[static_cast<std::size_t>(live.withs[k])]);
+  };
+  leave();
+  code.emit(Op::JUMP_FORWARD);
+  const std::size_t jump = code.bytecode.instructions.size() - 1;
+  const int handler = static_cast<int>(code.bytecode.instructions.size());
+  code.emit(Op::PUSH_EXC_INFO);
+  leave();
+  code.emit(Op::RERAISE, 0);
+  code.bytecode.instructions[jump].target = static_cast<int>(code.bytecode.instructions.size());
+  code.bytecode.handlers.push_back({start, end, handler, 0, false});
 }
 
 Op forwardJump(Op op) {
@@ -294,6 +357,7 @@ int consumedBy(const Instruction& instruction) {
     case Op::CALL_FUNCTION_EX:
       return 3 + (instruction.arg & 1);
     case Op::STORE_ATTR:
+    case Op::BINARY_SUBSCR:
       return 2;
     case Op::STORE_SUBSCR:
       return 3;
@@ -303,7 +367,7 @@ int consumedBy(const Instruction& instruction) {
 }
 
 int producedBy(const Instruction& instruction) {
-  return instruction.op == Op::CALL || instruction.op == Op::CALL_FUNCTION_EX ? 1 : 0;
+  return instruction.op == Op::CALL || instruction.op == Op::CALL_FUNCTION_EX || instruction.op == Op::BINARY_SUBSCR ? 1 : 0;
 }
 
 Ref writeWholeFrame(const FrameShape& shape, const Ref& compiled) {
@@ -331,6 +395,9 @@ Ref writePartialFrame(const FrameShape& shape, const Bytecode& bytecode, const R
   code.emit(Op::UNPACK_SEQUENCE, static_cast<int>(targets.size()));
   for (const int target : targets) code.emit(Op::STORE_FAST, target);
 
+  // A jump asks for the truth of a value, which no mode changes.
+  for (const int place : isJump(instruction.op) ? std::vector<int>() : live.withs)
+    emitContextCall(code, enterAgainFunction(), scratch[static_cast<std::size_t>(place)]);
   const std::size_t kept = live.nulls.size() - static_cast<std::size_t>(consumedBy(instruction));
   for (std::size_t k = kept; k < live.nulls.size(); ++k)
     code.emit(live.nulls[k] ? Op::PUSH_NULL : Op::LOAD_FAST, live.nulls[k] ? 0 : scratch[k]);
@@ -349,7 +416,7 @@ Ref writePartialFrame(const FrameShape& shape, const Bytecode& bytecode, const R
     if (!emitResume(code, shape, bytecode, places, live, instruction.target, stack, nulls, names)) return {};
     return finishCode(code, shape, places, code.constants());
   }
-  emitInstruction(code, instruction, keywordNames);
+  emitGuarded(code, instruction, keywordNames, live, scratch);
   if (producedBy(instruction) == 1) {
     code.emit(Op::STORE_FAST, scratch.back());
     stack.push_back(scratch.back());

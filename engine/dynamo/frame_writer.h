@@ -31,6 +31,7 @@ struct LiveState {
   std::vector<bool> nulls;  ///< of the stack: which entries are CPython's NULL
   std::vector<int> locals;  ///< places whose values are used later
   int resumeNumber = 0;     ///< of names
+  std::vector<int> withs;   ///< places in the stack of the bound __exit__ of open with-blocks, outermost first
 };
 
 /// Locals that are read before they are written when execution goes on at one of `starts`.

@@ -1,8 +1,13 @@
 #include "engine/dynamo/guards.h"
 
+#include <optional>
+#include <unordered_map>
+
 #include <fmt/format.h>
 
+#include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/values.h"
+#include "engine/torch_api/callables.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -63,7 +68,7 @@ Guard functionGuard(PyObject* object, const SourcePtr& source) {
 std::string identityKind(PyObject* object) {
   if (PyType_Check(object)) return "CLASS_MATCH";
   if (PyModule_Check(object)) return "MODULE_MATCH";
-  if (PyCFunction_Check(object)) return "BUILTIN_MATCH";
+  if (PyCFunction_Check(object) || !callableOf(object).empty()) return "BUILTIN_MATCH";
   return "ID_MATCH";
 }
 
@@ -79,7 +84,15 @@ bool comparesByValue(PyObject* object) {
          PyBytes_CheckExact(object) || PyComplex_CheckExact(object) || PySlice_Check(object) || PyRange_Check(object);
 }
 
-std::string listText(const Sizes& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+/// L['x'] as reasons print it: x.
+std::string localName(std::string text) {
+  for (std::size_t at = 0; (at = text.find("L['", at)) != std::string::npos;) {
+    const std::size_t end = text.find("']", at);
+    if (end == std::string::npos) break;
+    text = text.substr(0, at) + text.substr(at + 3, end - at - 3) + text.substr(end + 2);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -101,7 +114,14 @@ const Guard* GuardSet::firstFailure(const FrameScope& scope) const {
 
 Guard constantGuard(PyObject* object, const SourcePtr& source) {
   if (object == Py_None || PyBool_Check(object)) return singletonGuard(object, source);
-  if (PyFunction_Check(object)) return functionGuard(object, source);
+  if (PyFunction_Check(object)) {
+    Guard guard = functionGuard(object, source);
+    // Built in where PyTorch has it.
+    const std::string name = graphFunctionName(object);
+    if (name.starts_with("torch.") && !name.starts_with("torch.nn.functional.") && !name.starts_with("torch.functional."))
+      guard.kind = "BUILTIN_MATCH";
+    return guard;
+  }
   if (!comparesByValue(object)) return identityGuard(object, source);
   const bool literal = PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
   Guard guard = made(literal ? "CONSTANT_MATCH" : "EQUALS_MATCH",
@@ -123,22 +143,61 @@ Guard typeGuard(PyObject* object, const SourcePtr& source) {
 Guard lengthGuard(PyObject* object, const SourcePtr& source) {
   const Py_ssize_t size = PyObject_Size(object);
   PyErr_Clear();
-  const bool dict = PyDict_Check(object);
   const std::string text = size == 0 ? "not " + source->name() : fmt::format("len({}) == {}", source->name(), size);
-  Guard guard =
-      made(dict ? "DICT_KEYS_MATCH" : "SEQUENCE_LENGTH", (dict ? "DICT_LENGTH: " : "LENGTH_CHECK: ") + text, source);
-  const Ref keys = Ref::steal(dict ? PyDict_Keys(object) : nullptr);
-  guard.check = [size, keys](PyObject* now, const FrameScope&) {
-    if (keys) {
-      const Ref mine = Ref::steal(PyDict_Check(now) ? PyDict_Keys(now) : nullptr);
-      const int same = mine ? PyObject_RichCompareBool(mine.get(), keys.get(), Py_EQ) : 0;
-      PyErr_Clear();
-      return same == 1;
-    }
+  Guard guard = made("SEQUENCE_LENGTH", "LENGTH_CHECK: " + text, source);
+  guard.check = [size, type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))](PyObject* now,
+                                                                                         const FrameScope&) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(now)) != type.get()) return false;
     const Py_ssize_t length = PyObject_Size(now);
     PyErr_Clear();
     return length == size;
   };
+  return guard;
+}
+
+Guard keysGuard(PyObject* dict, const SourcePtr& source) {
+  const Py_ssize_t size = PyDict_GET_SIZE(dict);
+  const std::string text = size == 0 ? "not " + source->name() : fmt::format("len({}) == {}", source->name(), size);
+  Guard guard = made("DICT_KEYS_MATCH", "DICT_LENGTH: " + text, source);
+  const Ref keys = Ref::steal(PyDict_Keys(dict));
+  guard.check = [keys](PyObject* now, const FrameScope&) {
+    const Ref mine = Ref::steal(PyDict_Check(now) ? PyDict_Keys(now) : nullptr);
+    const int same = mine ? PyObject_RichCompareBool(mine.get(), keys.get(), Py_EQ) : 0;
+    PyErr_Clear();
+    return same == 1;
+  };
+  return guard;
+}
+
+Guard containsGuard(const SourcePtr& source, const Ref& key, bool present) {
+  Guard guard = made("DICT_CONTAINS",
+                     fmt::format("DICT_CONTAINS: {}___dict_contains({}, {})", present ? "" : "not ", reprOf(key.get()),
+                                 source->name()),
+                     source);
+  guard.check = [key, present](PyObject* now, const FrameScope&) {
+    const int found = PyDict_Check(now) ? PyDict_Contains(now, key.get()) : -1;
+    PyErr_Clear();
+    return found == (present ? 1 : 0);
+  };
+  return guard;
+}
+
+Guard hasAttributeGuard(const SourcePtr& source, const std::string& name, bool present) {
+  Guard guard = made("HASATTR", fmt::format("{}HASATTR: hasattr({}, '{}') == {}", present ? "" : "NO_", source->name(),
+                                            name, present ? "True" : "False"),
+                     source);
+  guard.about = source->name() + "." + name;
+  guard.check = [name, present](PyObject* now, const FrameScope&) {
+    const Ref found = Ref::steal(PyObject_GetAttrString(now, name.c_str()));
+    PyErr_Clear();
+    return static_cast<bool>(found) == present;
+  };
+  return guard;
+}
+
+Guard emptyHooksGuard(const SourcePtr& source) {
+  Guard guard = made("EMPTY_NN_MODULE_HOOKS_DICT", "EMPTY_NN_MODULE_HOOKS_DICT: not " + source->name(), source);
+  guard.check = [](PyObject* now, const FrameScope&) { return PyDict_Check(now) && PyDict_GET_SIZE(now) == 0; };
   return guard;
 }
 
@@ -155,25 +214,102 @@ Guard presenceGuard(const SourcePtr& source, const Ref& key, bool present) {
   return guard;
 }
 
-Guard tensorGuard(PyObject* object, const SourcePtr& source) {
+namespace {
+
+/// What is checked of a tensor. No number: a size that may differ.
+struct TensorMatch {
+  PyTypeObject* type = nullptr;
+  DType dtype{};
+  Device device;
+  bool requiresGrad = false;
+  std::vector<std::optional<std::int64_t>> sizes, strides;
+  std::vector<int> strideOf;  ///< of a stride that may differ: the dim whose size times stride it is
+
+  std::string mismatch(PyObject* now) const;
+};
+
+/// C++'s name of a dtype: "Float", "Long".
+std::string scalarTypeName(DType dtype) {
+  static const std::unordered_map<std::string_view, const char*> names = {
+      {"torch.float32", "Float"}, {"torch.float64", "Double"},    {"torch.float16", "Half"},
+      {"torch.int64", "Long"},    {"torch.int32", "Int"},         {"torch.int16", "Short"},
+      {"torch.int8", "Char"},     {"torch.uint8", "Byte"},        {"torch.bool", "Bool"},
+      {"torch.bfloat16", "BFloat16"}, {"torch.complex64", "ComplexFloat"}, {"torch.complex128", "ComplexDouble"}};
+  const auto found = names.find(dtypeInfo(dtype).torchName);
+  return found == names.end() ? std::string(dtypeInfo(dtype).torchName) : found->second;
+}
+
+std::vector<std::optional<std::int64_t>> plainOnly(const SymSizes& sizes) {
+  std::vector<std::optional<std::int64_t>> plain;
+  for (const SymInt size : sizes) plain.push_back(size.isSymbolic() ? std::nullopt : std::optional(size.bits()));
+  return plain;
+}
+
+std::string listText(const std::vector<std::optional<std::int64_t>>& sizes) {
+  std::vector<std::string> items;
+  for (const auto& size : sizes) items.push_back(size ? std::to_string(*size) : "None");
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+std::string TensorMatch::mismatch(PyObject* now) const {
+  if (Py_TYPE(now) != type || !isTensor(now)) return fmt::format("type mismatch. expected {}, actual {}", type->tp_name, Py_TYPE(now)->tp_name);
+  const Tensor other = tensorOf(now);
+  if (other.dtype() != dtype)
+    return fmt::format("dtype mismatch. expected {}, actual {}", scalarTypeName(dtype), scalarTypeName(other.dtype()));
+  if (!(other.device() == device)) return "device mismatch";
+  if (other.requiresGrad != requiresGrad)
+    return fmt::format("requires_grad mismatch. expected requires_grad={}", requiresGrad ? 1 : 0);
+  const Sizes nowSizes = other.sizes(), nowStrides = other.strides();
+  if (nowSizes.size() != sizes.size())
+    return fmt::format("rank mismatch. expected {}, actual {}", sizes.size(), nowSizes.size());
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (sizes[k] && *sizes[k] != nowSizes[k])
+      return fmt::format("size mismatch at index {}. expected {}, actual {}", k, *sizes[k], nowSizes[k]);
+  for (std::size_t k = 0; k < strides.size(); ++k) {
+    const int from = strideOf[k];
+    const std::int64_t wanted = strides[k] ? *strides[k]
+                                : from < 0 ? nowStrides[k]
+                                           : nowSizes[std::size_t(from)] * nowStrides[std::size_t(from)];
+    if (wanted != nowStrides[k])
+      return fmt::format("stride mismatch at index {}. expected {}, actual {}", k, wanted, nowStrides[k]);
+  }
+  return "";
+}
+
+}  // namespace
+
+Guard tensorGuard(PyObject* object, const Tensor& fake, const SourcePtr& source) {
   const Tensor tensor = tensorOf(object);
   const std::string className = Py_TYPE(object)->tp_name;
+  TensorMatch match{Py_TYPE(object), tensor.dtype(), tensor.device(), tensor.requiresGrad, plainOnly(fake.symSizes()),
+                    plainOnly(fake.symStrides()), {}};
+  const Sizes sizes = tensor.sizes(), strides = tensor.strides();
+  for (std::size_t k = 0; k < strides.size(); ++k) {
+    int from = -1;
+    for (std::size_t j = 0; !match.strides[k] && j < strides.size(); ++j)
+      if (j != k && sizes[j] != 1 && strides[k] == sizes[j] * strides[j]) from = static_cast<int>(j);
+    match.strideOf.push_back(from);
+  }
   Guard guard =
       made("TENSOR_MATCH",
            fmt::format(
                "TENSOR_MATCH: check_tensor({}, {}, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), "
                "{}, device=None, requires_grad={}, size={}, stride={})",
                source->name(), className.substr(className.rfind('.') + 1), dtypeInfo(tensor.dtype()).torchName,
-               tensor.requiresGrad ? "True" : "False", listText(tensor.sizes()), listText(tensor.strides())),
+               tensor.requiresGrad ? "True" : "False", listText(match.sizes), listText(match.strides)),
            source);
-  guard.check = [type = Py_TYPE(object), dtype = tensor.dtype(), device = tensor.device(), sizes = tensor.sizes(),
-                 strides = tensor.strides(), requiresGrad = tensor.requiresGrad](PyObject* now, const FrameScope&) {
-    if (Py_TYPE(now) != type || !isTensor(now)) return false;
-    const Tensor other = tensorOf(now);
-    return other.dtype() == dtype && other.requiresGrad == requiresGrad && other.sizes() == sizes &&
-           other.strides() == strides && other.device() == device;
+  guard.check = [match](PyObject* now, const FrameScope&) { return match.mismatch(now).empty(); };
+  guard.failure = [match, name = localName(source->name())](PyObject* now) {
+    return fmt::format("tensor '{}' {}", name, match.mismatch(now));
   };
   return guard;
+}
+
+std::string failureText(const Guard& guard, const FrameScope& scope) {
+  if (guard.failure && guard.source)
+    if (const Ref now = guard.source->evaluate(scope)) return guard.failure(now.get());
+  const std::size_t start = guard.leaf.find(": ");
+  return localName(start == std::string::npos ? guard.leaf : guard.leaf.substr(start + 2));
 }
 
 Guard gradModeGuard() {

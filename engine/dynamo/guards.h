@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/dynamo/source.h"
+#include "engine/tensor/tensor.h"
 
 namespace kerf::inline dynamo {
 
@@ -14,9 +15,13 @@ struct Guard {
   std::string kind;      ///< as the guard's maker is called: "TENSOR_MATCH", "CONSTANT_MATCH"
   std::string leaf;      ///< as the checked leaf is printed: "EQUALS_MATCH: L['n'] == 3"
   SourcePtr source;      ///< null: of the state of torch
+  std::string about;     ///< what it is about, where that is not `source`: the attribute that hasattr() asked for
+  bool isInternal = false;  ///< PyTorch has none of this kind: it is checked, and not told
   std::string userLine;  ///< line that asked for it: "file.py:3 in f"
   /// Whether the object is still as it was. `scope` for guards that look at several sources.
   std::function<bool(PyObject* object, const FrameScope& scope)> check;
+  /// What failed, as PyTorch says it; empty: the leaf.
+  std::function<std::string(PyObject* object)> failure;
 };
 
 class GuardSet {
@@ -35,11 +40,22 @@ class GuardSet {
 /// The guard that a constant, function, class, module or other unchanging object needs.
 Guard constantGuard(PyObject* object, const SourcePtr& source);
 Guard typeGuard(PyObject* object, const SourcePtr& source);
-/// Number of items of a list, tuple, dict or set.
+/// Type and number of items of a list or tuple.
 Guard lengthGuard(PyObject* object, const SourcePtr& source);
-/// Whether a dict has a key, or an object an attribute in its own dict.
+/// All keys of a dict, in their order.
+Guard keysGuard(PyObject* dict, const SourcePtr& source);
+/// Whether a dict has a key.
+Guard containsGuard(const SourcePtr& source, const Ref& key, bool present);
+/// What hasattr() says.
+Guard hasAttributeGuard(const SourcePtr& source, const std::string& name, bool present);
+/// A module without hooks: a dict that stays empty.
+Guard emptyHooksGuard(const SourcePtr& source);
+/// Whether an object has an attribute in its own dict.
 Guard presenceGuard(const SourcePtr& source, const Ref& key, bool present);
-Guard tensorGuard(PyObject* tensor, const SourcePtr& source);
+/// Sizes that `fake` has as symbols may differ.
+Guard tensorGuard(PyObject* tensor, const Tensor& fake, const SourcePtr& source);
+/// The reason of a recompile: "len(xs) == 3", "tensor 'x' size mismatch at index 0. expected 3, actual 5".
+std::string failureText(const Guard& guard, const FrameScope& scope);
 Guard gradModeGuard();
 
 }  // namespace kerf::inline dynamo

@@ -14,7 +14,7 @@ Ref tupleOf(T& t, int count) {
   std::vector<VariableTracker> items = t.popMany(count);
   Ref tuple = Ref::steal(PyTuple_New(count));
   for (int k = 0; k < count; ++k) {
-    t.tracer().realize(items[static_cast<std::size_t>(k)]);
+    t.tracer().settle(items[static_cast<std::size_t>(k)]);
     PyTuple_SET_ITEM(tuple.get(), k, items[static_cast<std::size_t>(k)].value.release());
   }
   return tuple;
@@ -27,6 +27,7 @@ void buildSet(T& t, const I& i) { t.checkedPush(PySet_New(tupleOf(t, i.arg).get(
 void buildMap(T& t, const I& i) {
   const Ref items = tupleOf(t, 2 * i.arg);
   const Ref dict = Ref::steal(PyDict_New());
+  for (int k = 0; k < i.arg; ++k) refuseOwnHash(PyTuple_GET_ITEM(items.get(), 2 * k));
   for (int k = 0; k < i.arg; ++k)
     t.tracer().checkStatus(
         PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(items.get(), 2 * k), PyTuple_GET_ITEM(items.get(), 2 * k + 1)));

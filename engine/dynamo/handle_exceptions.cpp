@@ -76,6 +76,9 @@ void reraise(T& t, const I&) {
 
 void beforeWith(T& t, const I&) {
   const VariableTracker manager = t.pop();
+  if (std::string_view(Py_TYPE(manager.get())->tp_name) == "torch.device")
+    unsupported("Unsupported context manager", "Dynamo does not know how to enter a `device` context manager.",
+                "Attempted SETUP_WITH/BEFORE_WITH on device");
   VariableTracker exit = t.loadAttribute(manager, "__exit__");
   t.push(exit);
   t.push(t.call(t.loadAttribute(manager, "__enter__"), {}, nullptr));

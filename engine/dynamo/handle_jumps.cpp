@@ -43,9 +43,33 @@ void popJumpIfNone(T& t, const I&) {
 
 void getIter(T& t, const I&) {
   const VariableTracker value = t.pop();
-  // Iterators hand out items without their sources.
+  const StandIn* standIn = t.tracer().effects.find(value.get());
+  const bool hasSource = standIn != nullptr && standIn->source;
+  if (hasSource && standIn->kind == StandIn::Kind::Object)
+    t.tracer().addGuard(hasAttributeGuard(standIn->source, "__iter__", true));
+  if (hasSource && (PyList_CheckExact(value.get()) || PyTuple_CheckExact(value.get()))) {
+    const Ref iterator = t.tracer().checked(PyObject_GetIter(value.get()));
+    t.tracer().iterators[iterator.get()] = {iterator, value.value, 0};
+    t.push(iterator);
+    return;
+  }
+  // Other iterators hand out items without their sources.
   t.tracer().realizeDeep(value.get());
   t.checkedPush(PyObject_GetIter(value.get()));
+}
+
+/// An item of a list of the program is guarded when it is looked at.
+VariableTracker withSource(T& t, PyObject* iterator, const Ref& item) {
+  VariableTracker made{item, nullptr, false};
+  const auto found = t.tracer().iterators.find(iterator);
+  if (found == t.tracer().iterators.end()) return made;
+  const Ref index = Ref::steal(PyLong_FromSsize_t(found->second.next++));
+  const StandIn* standIn = t.tracer().effects.find(found->second.list.get());
+  if (standIn == nullptr || t.tracer().effects.find(item.get()) != nullptr) return made;
+  made.source = t.tracer().effects.itemSource(*standIn, index.get(), item.get());
+  made.lazy = made.source != nullptr;
+  if (!made.source) t.tracer().realizeDeep(found->second.list.get());
+  return made;
 }
 
 void forIter(T& t, const I&) {
@@ -68,7 +92,8 @@ void forIter(T& t, const I&) {
     }
     return;
   }
-  t.checkedPush(item);
+  const Ref made = t.tracer().checked(item);
+  t.push(withSource(t, iterator, made));
 }
 
 void returnValue(T& t, const I&) {

@@ -57,10 +57,39 @@ std::pair<VariableTracker, VariableTracker> popPair(T& t) {
   return {std::move(left), std::move(right)};
 }
 
+[[noreturn]] void refuseOperator(const char* name, PyObject* left, PyObject* right) {
+  unsupported("Failed to trace builtin operator",
+              std::string("Dynamo does not know how to trace builtin operator `") + name + "` with argument types ['" +
+                  typeNameOf(left) + "', '" + typeNameOf(right) + "'] (has_kwargs False)",
+              std::string("builtin ") + name);
+}
+
+bool isSequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+bool holdsTensors(PyObject* sequence) {
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence, k);
+    if (proxyOf(item) != nullptr || (isSequence(item) && holdsTensors(item))) return true;
+  }
+  return false;
+}
+
+/// IntFlag and Flag answer `in` by code that Dynamo does not trace.
+bool isFlag(PyObject* object) {
+  const Ref type = Ref::steal(PyImport_ImportModule("enum"));
+  const Ref flag = type ? attributeOf(type.get(), "Flag") : Ref();
+  const int is = flag ? PyObject_IsInstance(object, flag.get()) : 0;
+  PyErr_Clear();
+  return is == 1;
+}
+
 void binaryOp(T& t, const I& i) {
   const auto [left, right] = popPair(t);
   realizeOperand(t, left);
   realizeOperand(t, right);
+  const bool matmul = i.arg == 4 || i.arg == 17;
+  if (matmul && proxyOf(left.get()) == nullptr && proxyOf(right.get()) == nullptr)
+    refuseOperator("matmul", left.get(), right.get());
   t.checkedPush(kBinary[static_cast<std::size_t>(i.arg)](left.get(), right.get()));
 }
 
@@ -81,6 +110,9 @@ void compareOp(T& t, const I& i) {
   const auto [left, right] = popPair(t);
   realizeOperand(t, left);
   realizeOperand(t, right);
+  if (isSequence(left.get()) && isSequence(right.get()) && (holdsTensors(left.get()) || holdsTensors(right.get())))
+    unsupported("Data-dependent branching", "Detected data-dependent branching: sequences of tensors are compared.",
+                "attempted to jump with TensorVariable()");
   t.checkedPush(PyObject_RichCompare(left.get(), right.get(), i.arg));
 }
 
@@ -89,6 +121,8 @@ void isOp(T& t, const I& i) {
   const auto [left, right] = popPair(t);
   const ProxyState* a = proxyOf(left.get());
   const ProxyState* b = proxyOf(right.get());
+  if (left.get() != right.get() && PyList_Check(left.get()) && PyList_Check(right.get()))
+    refuseOperator("is_", left.get(), right.get());
   const bool same = left.get() == right.get() || (a && b && a->identity && a->identity == b->identity);
   t.push(Ref::borrow(same != (i.arg == 1) ? Py_True : Py_False));
 }
@@ -96,19 +130,37 @@ void isOp(T& t, const I& i) {
 void containsOp(T& t, const I& i) {
   const VariableTracker container = t.pop();
   const VariableTracker item = t.pop();
-  realizeOperand(t, container);
+  const StandIn* standIn = t.tracer().effects.find(container.get());
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source && isConstant(item.get())) {
+    const int held = PyDict_Contains(standIn->original.get(), item.get());
+    t.tracer().checkStatus(held);
+    t.tracer().addGuard(containsGuard(standIn->source, item.value, held == 1));
+  } else {
+    realizeOperand(t, container);
+  }
   if (proxyOf(container.get()) != nullptr)
     unsupported("Unsupported method call", "`in` on a tensor needs its data.",
                 "call_method TensorVariable() __contains__");
+  if (isFlag(container.get())) refuseOperator("contains", container.get(), item.get());
   const int found = PySequence_Contains(container.get(), item.get());
   t.tracer().checkStatus(found);
   t.push(Ref::borrow((found != 0) != (i.arg == 1) ? Py_True : Py_False));
+}
+
+/// A key that a dict does not have: a KeyError, or what __missing__ gives.
+void guardMissingKey(T& t, const VariableTracker& container, const VariableTracker& key) {
+  const StandIn* standIn = t.tracer().effects.find(container.get());
+  if (standIn == nullptr || standIn->kind != StandIn::Kind::Dict || !standIn->source) return;
+  const int held = isConstant(key.get()) ? PyDict_Contains(standIn->original.get(), key.get()) : 0;
+  PyErr_Clear();
+  if (held != 1) t.tracer().guardKeys(container.get());
 }
 
 void binarySubscr(T& t, const I&) {
   const auto [container, key] = popPair(t);
   if (proxyOf(container.get()) != nullptr && !isConstant(key.get()) && proxyOf(key.get()) == nullptr)
     t.tracer().realizeDeep(key.get());
+  guardMissingKey(t, container, key);
   Ref item = t.tracer().checked(PyObject_GetItem(container.get(), key.get()));
   VariableTracker result{item, nullptr, false};
   const StandIn* standIn = t.tracer().effects.find(container.get());
@@ -124,14 +176,17 @@ void binarySubscr(T& t, const I&) {
 
 void storeSubscr(T& t, const I&) {
   const VariableTracker key = t.pop();
+  refuseOwnHash(key.get());
   const VariableTracker container = t.pop();
   const VariableTracker value = t.pop();
+  t.tracer().guardKeys(container.get());
   t.tracer().checkStatus(PyObject_SetItem(container.get(), key.get(), value.get()));
 }
 
 void deleteSubscr(T& t, const I&) {
   const VariableTracker key = t.pop();
   const VariableTracker container = t.pop();
+  t.tracer().guardKeys(container.get());
   t.tracer().checkStatus(PyObject_DelItem(container.get(), key.get()));
 }
 

@@ -19,9 +19,9 @@ void copy(T& t, const I& i) { t.push(t.peek(i.arg)); }
 void swap(T& t, const I& i) { std::swap(t.peek(1), t.peek(i.arg)); }
 
 void unbound(T& t, int slot) {
-  PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%s' where it is not associated with a value",
-               t.variableName(slot).c_str());
-  throw PythonRaised{};
+  const std::string name = t.variableName(slot);
+  unsupported("Attempted to read undefined local variable", "Should not be possible, unless `" + name + "` was deleted.",
+              "LOAD_FAST " + name);
 }
 
 void loadFast(T& t, const I& i) {

@@ -17,7 +17,8 @@ std::string fileNameOf(PyCodeObject* code) {
 
 /// Operations that may end a graph right before they are executed (break_graph_if_unsupported).
 bool breaksGraph(Op op) {
-  return op == Op::CALL || op == Op::CALL_FUNCTION_EX || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR;
+  return op == Op::CALL || op == Op::CALL_FUNCTION_EX || op == Op::STORE_ATTR || op == Op::STORE_SUBSCR ||
+         op == Op::BINARY_SUBSCR;
 }
 
 }  // namespace
@@ -71,11 +72,28 @@ VariableTracker& InstructionTranslator::peek(int depth) {
   return m_stack[m_stack.size() - static_cast<std::size_t>(depth)];
 }
 
-bool InstructionTranslator::mayCompilePartially() const { return m_bytecode.handlerOf(m_current) == nullptr; }
+bool InstructionTranslator::mayCompilePartially() const { return openWiths().has_value(); }
+
+std::optional<std::vector<int>> InstructionTranslator::openWiths() const {
+  std::vector<int> places;
+  const auto opAt = [&](int index) { return m_bytecode.instructions[static_cast<std::size_t>(index)].op; };
+  // A handler is covered by its own cleanup, and that by what is around it.
+  for (const ExceptionEntry* entry = m_bytecode.handlerOf(m_current); entry != nullptr;
+       entry = m_bytecode.handlerOf(entry->target)) {
+    if (opAt(entry->target) != Op::PUSH_EXC_INFO) continue;
+    if (opAt(entry->target + 1) != Op::WITH_EXCEPT_START) return std::nullopt;
+    const int place = entry->depth - 1;
+    if (place < 0 || static_cast<std::size_t>(place) >= m_stack.size()) return std::nullopt;
+    PyObject* exit = m_stack[static_cast<std::size_t>(place)].get();
+    if (exit == nullptr || !PyMethod_Check(exit) || !isRestorableManager(PyMethod_GET_SELF(exit))) return std::nullopt;
+    places.insert(places.begin(), place);
+  }
+  return places;
+}
 
 void InstructionTranslator::noteStep() {
   ++m_steps;
-  if (m_parent == nullptr && m_stack.empty() && mayCompilePartially() && m_tracer.graph.countCalls() > 0)
+  if (m_parent == nullptr && m_stack.empty() && m_bytecode.handlerOf(m_current) == nullptr && m_tracer.graph.countCalls() > 1)
     m_lastEmptyStep = m_steps;
   if (m_steps > 2'000'000) unsupported("Unsupported loop", "The frame executes too many instructions.", where());
 }

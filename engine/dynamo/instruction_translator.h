@@ -98,6 +98,9 @@ class InstructionTranslator {
   std::optional<BreakPoint> breakAt;
   /// Whether a graph may end inside this frame (should_compile_partial_graph).
   virtual bool mayCompilePartially() const;
+  /// Stack places of the bound __exit__ of all with-blocks around the instruction, outermost first; none where one of them,
+  /// or a try-block, cannot be gone on in.
+  std::optional<std::vector<int>> openWiths() const;
   /// The step at which a break that is not tied to a call would end the graph; -1: none.
   long lastEmptyStackStep() const { return m_lastEmptyStep; }
 

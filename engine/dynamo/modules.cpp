@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 21> kCalledModules = {
     "_collections", "collections", "_abc",     "cmath",    "_bisect",    "_heapq",    "types",
     "_struct",      "enum",        "_thread",  "_weakref", "weakref",    "re",        "_sre"};
 
-constexpr std::array<std::string_view, 16> kRefusedBuiltins = {
+constexpr std::array<std::string_view, 19> kRefusedBuiltins = {
+    "hex",     "bin",    "oct",
     "print",   "open",   "input", "exec",       "eval", "compile", "__import__", "breakpoint",
     "globals", "locals", "id",    "memoryview", "help", "exit",    "quit",       "__build_class__"};
 
@@ -96,7 +97,7 @@ bool mayCall(PyObject* callable) {
   }
   const std::string module = textOf(attributeOf(callable, "__module__").get());
   if (module == "sys" && name == "intern") return true;
-  if (!among(kCalledModules, topLevel(module))) return false;
+  if (!among(kCalledModules, topLevel(module)) || (module == "_operator" && name == "concat")) return false;
   return module != "builtins" || !among(kRefusedBuiltins, name);
 }
 

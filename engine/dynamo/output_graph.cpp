@@ -1,6 +1,7 @@
 #include "engine/dynamo/output_graph.h"
 
 #include "engine/dynamo/example_values.h"
+#include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/callables.h"
@@ -35,28 +36,46 @@ std::string lowered(std::string text) {
 
 }  // namespace
 
+/// Placeholders stand before all calls.
+NodeId OutputGraph::placeholder(const std::string& name, NodeMeta meta, FrameInput input) {
+  const std::vector<NodeId> before = m_graph.placeholders();
+  if (!before.empty()) {
+    m_graph.insertAfter(before.back());
+  } else if (!m_graph.order().empty()) {
+    m_graph.insertBefore(m_graph.order().front());
+  }
+  input.node = m_graph.createNode(Opcode::Placeholder, name, {}, {}, lowered(name));
+  m_graph.insertAtEnd();
+  m_graph.setMeta(input.node, std::move(meta));
+  m_inputs.push_back(std::move(input));
+  return m_inputs.back().node;
+}
+
 NodeId OutputGraph::nodeOf(ProxyState& proxy) {
   if (proxy.node.valid()) return proxy.node;
-  const std::string name = inputNameOf(proxy.source ? proxy.source->name() : "input");
-  Graph& graph = m_graph;
-  // Placeholders stand before all calls.
-  const std::vector<NodeId> before = graph.placeholders();
-  if (!before.empty()) {
-    graph.insertAfter(before.back());
-  } else if (!graph.order().empty()) {
-    graph.insertBefore(graph.order().front());
-  }
-  proxy.node = graph.createNode(Opcode::Placeholder, name, {}, {}, lowered(name));
-  graph.insertAtEnd();
+  placeSymbols(proxy.fake);
   NodeMeta meta;
   meta.value = {metaOf(proxy.fake)};
-  graph.setMeta(proxy.node, std::move(meta));
-  m_inputs.push_back({proxy.node, proxy.source, proxy.real});
+  FrameInput input{{}, proxy.source, proxy.real, false, {}, {}};
+  for (const SymInt size : proxy.fake.symSizes())
+    if (size.isSymbolic())
+      for (const std::string& name : m_tracer.symbols.env().expression(size).symbols()) input.sizes.push_back(name);
+  proxy.node =
+      placeholder(inputNameOf(proxy.source ? proxy.source->name() : "input"), std::move(meta), std::move(input));
   return proxy.node;
 }
 
+void OutputGraph::forget(NodeId node) {
+  static_cast<void>(m_graph.eraseNode(node));
+  std::erase_if(m_calls, [&](const TracedCall& made) { return made.node == node; });
+}
+
 Argument OutputGraph::argumentOf(PyObject* object) {
-  if (ProxyState* proxy = proxyOf(object)) return nodeOf(*proxy);
+  if (ProxyState* proxy = proxyOf(object)) {
+    m_tracer.noteTensor(object);
+    return nodeOf(*proxy);
+  }
+  if (SymState* number = symOf(object)) return nodeOf(*number);
   return plainArgument(object, [this](PyObject* item) { return argumentOf(item); });
 }
 
@@ -119,6 +138,7 @@ Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) 
     m_graph.setMeta(node, std::move(meta));
     return wrapTensorValue(value.tensor(), node);
   }
+  if (value.as<SymNumber>() != nullptr || isOnNumbers(name, m_calls.back().args.get())) return wrapComputed(value, node);
   if (value.isList()) return wrapList(value.list(), node, name);
   if (value.isNone()) return Ref::borrow(Py_None);
   unsupported("torch.* op returned non-Tensor",
@@ -135,6 +155,10 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)
     named.emplace_back(textOf(key), fakeValueOf(value));
   const GradModeScope mode(gradEnabled);
+  if (m_tracer.modes.hasAutocast()) {
+    Result<Value> example = deriveByExample(call);
+    if (example) return wrap(*example, call.node, name);
+  }
   Result<Value> result =
       callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
   if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
@@ -159,6 +183,18 @@ Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyO
   return deriveLast(target);
 }
 
+Ref OutputGraph::recordOpaque(const std::string& target, PyObject* callable, PyObject* args) {
+  const NodeId node =
+      record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), {}});
+  return wrapTensorValue(Tensor(), node);
+}
+
+void OutputGraph::recordGetattr(PyObject* tensor, const std::string& name) {
+  PyObject* getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  const Ref args = Ref::steal(PyTuple_Pack(2, tensor, makeText(name).get()));
+  record(Opcode::CallFunction, "builtins.getattr", {{}, {}, Ref::borrow(getattr), args, {}});
+}
+
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
   record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
   return deriveLast("method." + method);
@@ -181,11 +217,11 @@ void OutputGraph::dropGradModePairs() {
   }
 }
 
-/// Items of results that nobody asked for.
+/// Items of results that nobody asked for, and numbers that nothing uses.
 void OutputGraph::dropUnusedItems() {
   for (std::size_t k = m_calls.size(); k-- > 0;) {
     const Node& node = m_graph.node(m_calls[k].node);
-    if (node.target() != "operator.getitem" || !node.users().empty()) continue;
+    if ((node.target() != "operator.getitem" && !isNumber(m_calls[k].node)) || !node.users().empty()) continue;
     static_cast<void>(m_graph.eraseNode(m_calls[k].node));
     m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k));
   }
@@ -197,9 +233,15 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
   for (const NodeId node : outputs) list.emplace_back(node);
   m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));
   dropUnusedItems();
+  std::unordered_set<std::string> sizes;
+  for (const FrameInput& input : m_inputs)
+    if (!m_graph.node(input.node).users().empty())
+      for (const std::string& name : input.sizes)
+        // A symbol that a guard fixed is none any more.
+        for (const std::string& left : m_tracer.symbols.resolvedSymbols(name)) sizes.insert(left);
   std::vector<FrameInput> used;
   for (FrameInput& input : m_inputs) {
-    if (!m_graph.node(input.node).users().empty()) {
+    if (!m_graph.node(input.node).users().empty() || sizes.contains(input.symbol)) {
       used.push_back(std::move(input));
       continue;
     }

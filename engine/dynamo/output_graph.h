@@ -3,12 +3,15 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "engine/dynamo/sym_proxy.h"
 #include "engine/dynamo/tensor_proxy.h"
 #include "engine/ir/graph.h"
 #include "engine/ir/op_caller.h"
 #include "engine/python/reference.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline dynamo {
 
@@ -25,10 +28,16 @@ struct FrameInput {
   NodeId node;
   SourcePtr source;
   Ref proxy;
+  bool asTensor = false;           ///< a float, which enters the graph as a tensor
+  std::string symbol;              ///< of a number: its name in the ShapeEnv
+  std::vector<std::string> sizes;  ///< of a tensor: symbols of its sizes
 };
+
+class FrameTracer;
 
 class OutputGraph {
  public:
+  explicit OutputGraph(FrameTracer& tracer) : m_tracer(tracer) {}
   const Graph& graph() const { return m_graph; }
   const std::vector<FrameInput>& inputs() const { return m_inputs; }
   const std::vector<TracedCall>& calls() const { return m_calls; }
@@ -38,10 +47,18 @@ class OutputGraph {
   /// Records a call and derives what it gives: proxies for tensors, tuples of them, plain Python values.
   Ref callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
   Ref callMethod(const std::string& method, PyObject* args, PyObject* kwargs);
+  /// A call that gives no tensor: a proxy that stands for what it gives in arguments of later calls.
+  Ref recordOpaque(const std::string& target, PyObject* callable, PyObject* args);
+  /// getattr(tensor, name) as a node, whose value is known already.
+  void recordGetattr(PyObject* tensor, const std::string& name);
   /// A call whose result the caller knows (set_grad_enabled): a node, and nothing derived.
   NodeId record(Opcode op, const std::string& target, TracedCall call);
   /// The node of a proxy; makes a placeholder of an input at its first use.
   NodeId nodeOf(ProxyState& proxy);
+  /// The node of a number; of an expression that no node gives yet, those that compute it.
+  NodeId nodeOf(SymState& number);
+  /// A size or number of the traced program: a plain one where it is no expression.
+  Ref wrapNumber(SymNumber number);
 
   /// Ends the graph: what runs it gives these values. Removes placeholders that nothing uses.
   void finish(const std::vector<NodeId>& outputs);
@@ -62,8 +79,20 @@ class OutputGraph {
   Ref wrap(const Value& value, NodeId node, const std::string& name);
   Ref wrapList(const ValueList& values, NodeId node, const std::string& name);
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);
+  NodeId placeholder(const std::string& name, NodeMeta meta, FrameInput input);
+  void placeSymbols(const Tensor& fake);
+  Ref computeExpression(const Symbolic& expression);
+  Ref wrapComputed(const Value& value, NodeId node);
+  void forget(NodeId node);
+  Ref placeSymbol(const Symbolic& expression);
+  Ref recordNumbers(const std::string& target, const char* python, const Ref& args);
+  static bool isOnNumbers(const std::string& name, PyObject* args);
+  bool isNumber(NodeId node) const { return m_numbers.contains(node.index); }
 
+  FrameTracer& m_tracer;
   Graph m_graph;
+  std::unordered_map<std::string, Ref> m_byExpression;  ///< numbers that nodes give, by their text
+  std::unordered_set<std::uint32_t> m_numbers;          ///< nodes that compute numbers
   std::vector<FrameInput> m_inputs;
   std::vector<TracedCall> m_calls;
   Ref m_arguments;  ///< keeps callables alive

@@ -5,6 +5,7 @@
 
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
 
@@ -26,7 +27,7 @@ Ref reduced(PyObject* value) { return Ref::steal(PyObject_CallMethod(value, "__r
 
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& fresh) {
   if (fresh.contains(value)) return TemplateKind::Function;
-  if (proxyOf(value) != nullptr) return TemplateKind::Tensor;
+  if (proxyOf(value) != nullptr || symOf(value) != nullptr) return TemplateKind::Tensor;
   if (PyTuple_Check(value) || PyList_Check(value)) return TemplateKind::Sequence;
   if (PyDict_Check(value)) return TemplateKind::Dict;
   if (PyAnySet_Check(value)) return TemplateKind::Set;
@@ -37,6 +38,7 @@ TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& 
   if (isPartial(value)) return TemplateKind::Partial;
   if (PyDictKeys_Check(value) || PyDictValues_Check(value) || PyDictItems_Check(value)) return TemplateKind::DictView;
   if (PyGen_Check(value) || PyCoro_CheckExact(value)) return TemplateKind::Refused;
+  if (std::string_view(Py_TYPE(value)->tp_name) == "kerf.TensorMethod") return TemplateKind::TensorMethod;
   if (std::string_view(Py_TYPE(value)->tp_name).starts_with("kerf.")) return TemplateKind::Refused;
   if (canCopyObject(value)) return TemplateKind::Object;
   if (isDeque(value)) return TemplateKind::Deque;
@@ -65,6 +67,7 @@ void TemplateWalk::visitParts(PyObject* value) {
     case TemplateKind::Itself:
       return;
     case TemplateKind::Tensor:
+      if (SymState* number = symOf(value)) return need(FrameTracer::active()->graph.nodeOf(*number));
       return need(proxyOf(value)->node);
     case TemplateKind::Sequence:
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) visit(PySequence_Fast_GET_ITEM(value, k));
@@ -110,6 +113,12 @@ void TemplateWalk::visitParts(PyObject* value) {
       PyErr_Clear();
       break;
     }
+    case TemplateKind::TensorMethod: {
+      Ref self;
+      std::string name;
+      isTensorMethod(value, self, name);
+      return visit(self.get());
+    }
     case TemplateKind::Refused:
       break;
   }
@@ -131,7 +140,8 @@ Ref Rebuilder::make(PyObject* value) {
     case TemplateKind::Refused:
       return Ref::borrow(value);
     case TemplateKind::Tensor: {
-      const auto found = m_nodes.find(proxyOf(value)->node.index);
+      const SymState* number = symOf(value);
+      const auto found = m_nodes.find(number ? number->node.index : proxyOf(value)->node.index);
       if (found != m_nodes.end()) return found->second;
       PyErr_SetString(PyExc_RuntimeError, "a tensor of the graph has no value");
       return {};
@@ -178,6 +188,13 @@ Ref Rebuilder::make(PyObject* value) {
     }
     case TemplateKind::Reduced:
       return makeReduced(value);
+    case TemplateKind::TensorMethod: {
+      Ref self;
+      std::string name;
+      isTensorMethod(value, self, name);
+      const Ref real = build(self.get());
+      return real ? Ref::steal(PyObject_GetAttrString(real.get(), name.c_str())) : Ref();
+    }
   }
   return {};
 }

@@ -79,6 +79,7 @@ enum class TemplateKind {
   Reduced,
   DictView,
   Deque,
+  TensorMethod,
   Refused
 };
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& freshFunctions);

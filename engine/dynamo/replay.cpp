@@ -17,7 +17,13 @@ class Filler {
       PyErr_SetString(PyExc_RuntimeError, "a node of the graph runs before its input");
       return {};
     }
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return fillSequence(object);
+    if (const SymState* number = symOf(object)) {
+      const auto found = m_values.find(number->node.index);
+      if (found != m_values.end()) return found->second;
+      PyErr_SetString(PyExc_RuntimeError, "a number of the graph is used before it is computed");
+      return {};
+    }
+    if (PyTuple_Check(object) || PyList_CheckExact(object)) return fillSequence(object);
     if (PyDict_CheckExact(object)) return fillDict(object);
     if (PySlice_Check(object)) return fillSlice(object);
     return Ref::borrow(object);
@@ -26,7 +32,7 @@ class Filler {
  private:
   Ref fillSequence(PyObject* object) const {
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
-    Ref made = Ref::steal(PyTuple_CheckExact(object) ? PyTuple_New(size) : PyList_New(size));
+    Ref made = Ref::steal(PyTuple_Check(object) ? PyTuple_New(size) : PyList_New(size));
     for (Py_ssize_t k = 0; made && k < size; ++k) {
       PyObject* item = fill(PySequence_Fast_GET_ITEM(object, k)).release();
       if (item == nullptr) return {};

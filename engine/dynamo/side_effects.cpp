@@ -1,5 +1,6 @@
 #include "engine/dynamo/side_effects.h"
 
+#include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/values.h"
@@ -37,13 +38,43 @@ VariableTracker SideEffects::wrap(PyObject* real, SourcePtr source) {
   if (PyMethod_Check(real)) return wrapMethod(real, source);
   if (isPartial(real)) return wrapPartial(real, source);
   if (canCopyObject(real)) return wrapObject(real, source);
+  if (PyLong_CheckExact(real) || PyFloat_CheckExact(real))
+    if (Ref number = wrapNumber(real, source)) return {number, nullptr, false};
   if (!isConstant(real)) m_opaque.insert(real);
   return {Ref::borrow(real), std::move(source), true};
 }
 
+/// A number that differed from call to call. Ints of modules, defaults and globals stay what they are.
+Ref SideEffects::wrapNumber(PyObject* real, const SourcePtr& source) {
+  if (!source) return {};
+  const bool isStatic = PyLong_CheckExact(real) && isStaticInt(source);
+  const std::optional<SymNumber> number = m_tracer.symbols.numberOf(real, source, isStatic);
+  return number ? makeSym({*number, {}, source, Ref::borrow(real)}) : Ref();
+}
+
+bool SideEffects::isStaticInt(const SourcePtr& source) const {
+  const std::string& name = source->name();
+  return !name.starts_with("L[") || isOfModule(source) || name.find("defaults__") != std::string::npos;
+}
+
+bool SideEffects::isOfModule(const SourcePtr& source) const {
+  for (const Source* at = source.get(); at != nullptr; at = at->base().get())
+    if (m_moduleSources.contains(at->name())) return true;
+  return false;
+}
+
 VariableTracker SideEffects::wrapTensor(PyObject* real, const SourcePtr& source) {
+  PyTypeObject* type = Py_TYPE(real);
+  PyObject* own = _PyType_Lookup(type, makeText("__torch_function__").get());
+  if (own != nullptr && !textOf(attributeOf(reinterpret_cast<PyObject*>(type), "__module__").get()).starts_with("torch") &&
+      own != _PyType_Lookup(tensorClass(), makeText("__torch_function__").get()))
+    throw Unsupported{"Unsupported tensor subclass", "Dynamo does not trace `__torch_function__` of tensor subclasses.",
+                      type->tp_name,
+                      {},
+                      {},
+                      true};
   ProxyState state;
-  state.fake = fakeOf(real);
+  state.fake = m_tracer.symbols.fakeOf(real, source, isOfModule(source));
   state.source = source;
   state.real = Ref::borrow(real);
   state.pythonClass = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real)));
@@ -118,6 +149,7 @@ VariableTracker SideEffects::wrapSet(PyObject* real, const SourcePtr& source) {
 VariableTracker SideEffects::wrapObject(PyObject* real, const SourcePtr& source) {
   Ref copy = allocateLike(real);
   if (!copy) return {Ref::borrow(real), source, true};
+  if (source && isModule(real)) m_moduleSources.insert(source->name());
   add({StandIn::Kind::Object, copy, Ref::borrow(real), source, false, {}, Ref::steal(PyDict_New()), {}});
   return {copy, source, false};
 }

@@ -58,6 +58,10 @@ class SideEffects {
   /// Everything that differs from what it was at first.
   std::vector<Effect> changes();
   /// Whether an object stands for itself though its own methods may change it.
+  /// Whether something comes out of a module: such sizes and ints are not symbols.
+  bool isOfModule(const SourcePtr& source) const;
+  /// Whether an int is taken to stay what it is: of a global, a default, a module.
+  bool isStaticInt(const SourcePtr& source) const;
   bool isOpaque(PyObject* object) const { return m_opaque.contains(object); }
   /// Hands all records over to the compiled code that uses them.
   std::vector<std::unique_ptr<StandIn>> release() { return std::move(m_standIns); }
@@ -70,6 +74,7 @@ class SideEffects {
   VariableTracker wrapDict(PyObject* real, const SourcePtr& source);
   VariableTracker wrapSet(PyObject* real, const SourcePtr& source);
   VariableTracker wrapObject(PyObject* real, const SourcePtr& source);
+  Ref wrapNumber(PyObject* real, const SourcePtr& source);
   VariableTracker wrapTensor(PyObject* real, const SourcePtr& source);
   VariableTracker wrapMethod(PyObject* real, const SourcePtr& source);
   VariableTracker wrapPartial(PyObject* real, const SourcePtr& source);
@@ -86,6 +91,7 @@ class SideEffects {
   std::unordered_map<PyObject*, StandIn*> m_byReal;
   std::vector<GlobalWrite> m_globals;
   std::unordered_set<PyObject*> m_opaque;
+  std::unordered_set<std::string> m_moduleSources;  ///< where modules come from
 };
 
 }  // namespace kerf::inline dynamo

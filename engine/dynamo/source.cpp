@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "engine/dynamo/unsupported.h"
+#include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -93,6 +94,13 @@ SourcePtr Source::type(SourcePtr base) {
   return make(Kind::Type, std::move(base), {}, full);
 }
 
+SourcePtr Source::size(SourcePtr base, std::int64_t dim) {
+  const std::string full = base->name() + ".size()[" + std::to_string(dim) + "]";
+  auto made = make(Kind::Size, std::move(base), {}, full);
+  made->m_slot = static_cast<int>(dim);
+  return made;
+}
+
 SourcePtr Source::constant(std::string name, Ref object) {
   auto made = make(Kind::Constant, nullptr, name, name);
   made->m_key = std::move(object);
@@ -101,6 +109,12 @@ SourcePtr Source::constant(std::string name, Ref object) {
 
 Ref Source::evaluateOn(PyObject* base) const {
   if (m_kind == Kind::Type) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(base)));
+  if (m_kind == Kind::Size) {
+    if (!isTensor(base)) return {};
+    const Sizes sizes = tensorOf(base).sizes();
+    const auto dim = static_cast<std::size_t>(m_slot);
+    return dim < sizes.size() ? Ref::steal(PyLong_FromLongLong(sizes[dim])) : Ref();
+  }
   if (m_kind == Kind::Item) {
     Ref found = plainItem(base, m_key.get());
     PyErr_Clear();

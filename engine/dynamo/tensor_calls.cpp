@@ -58,17 +58,32 @@ Ref methodObject(PyObject* self, const std::string& name) {
   return made;
 }
 
+Ref sizeNumber(SymInt size) {
+  if (!size.isSymbolic()) return Ref::steal(PyLong_FromLongLong(size.bits()));
+  return FrameTracer::active()->graph.wrapNumber({size, SymKind::Int});
+}
+
 Ref integerTuple(const SymSizes& sizes) {
   Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
   for (std::size_t k = 0; k < sizes.size(); ++k)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(std::int64_t(sizes[k])));
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(k), sizeNumber(sizes[k]).release());
   return tuple;
+}
+
+SymInt symNumel(const SymSizes& sizes) {
+  SymInt count = 1;
+  for (const SymInt size : sizes) count *= size;
+  return count;
 }
 
 Ref sizeObject(const SymSizes& sizes) {
   const Ref tuple = integerTuple(sizes);
   const Ref type = torchObject("Size");
-  return Ref::steal(PyObject_CallOneArg(type.get(), tuple.get()));
+  const Ref args = Ref::steal(PyTuple_Pack(1, tuple.get()));
+  // The type's own constructor would ask for plain numbers.
+  Ref made = Ref::steal(PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.get()), args.get(), nullptr));
+  if (!made) throw PythonRaised{};
+  return made;
 }
 
 Ref truthObject(bool value) { return Ref::borrow(value ? Py_True : Py_False); }
@@ -107,8 +122,8 @@ constexpr std::array<std::string_view, 6> kTensorAttributes = {"T", "mT", "H", "
 const PropertyRow kConstantMethods[] = {
     {"dim", [](const ProxyState& p) { return numberObject(p.fake.dim()); }},
     {"ndimension", [](const ProxyState& p) { return numberObject(p.fake.dim()); }},
-    {"numel", [](const ProxyState& p) { return numberObject(p.fake.numel()); }},
-    {"nelement", [](const ProxyState& p) { return numberObject(p.fake.numel()); }},
+    {"numel", [](const ProxyState& p) { return sizeNumber(symNumel(p.fake.symSizes())); }},
+    {"nelement", [](const ProxyState& p) { return sizeNumber(symNumel(p.fake.symSizes())); }},
     {"element_size", [](const ProxyState& p) { return numberObject(std::int64_t(itemSize(p.fake.dtype()))); }},
     {"is_floating_point", [](const ProxyState& p) { return truthObject(isFloating(p.fake.dtype())); }},
     {"is_complex", [](const ProxyState& p) { return truthObject(isComplex(p.fake.dtype())); }},
@@ -116,7 +131,7 @@ const PropertyRow kConstantMethods[] = {
     {"storage_offset", [](const ProxyState& p) { return numberObject(p.fake.offset()); }},
     {"is_inference", [](const ProxyState&) { return truthObject(false); }},
     {"get_device", [](const ProxyState&) { return numberObject(-1); }},
-    {"__len__", [](const ProxyState& p) { return numberObject(p.fake.size(0)); }},
+    {"__len__", [](const ProxyState& p) { return sizeNumber(p.fake.symSizes()[0]); }},
 };
 
 template <std::size_t N>
@@ -179,6 +194,18 @@ void refuseMasks(PyObject* key) {
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k) refuseMasks(PyTuple_GET_ITEM(key, k));
 }
 
+/// x[i, 0] with an integer tensor i of no dimensions: torch takes its number.
+void refuseScalarIndexes(PyObject* key) {
+  if (!PyTuple_Check(key)) return;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k)
+    if (const ProxyState* proxy = proxyOf(PyTuple_GET_ITEM(key, k)))
+      if (proxy->fake.dim() == 0 && !isFloating(proxy->fake.dtype()))
+        unsupported("Data dependent operator",
+                    "Operator `aten._local_scalar_dense.default` has a non-Tensor output whose value is dependent on the "
+                    "data of Tensor inputs.",
+                    "aten._local_scalar_dense.default");
+}
+
 void shareIdentity(ProxyState& a, ProxyState& b) {
   if (!a.identity) a.identity = std::make_shared<int>(0);
   b.identity = a.identity;
@@ -229,12 +256,24 @@ Ref torchObject(const char* name) {
   return found;
 }
 
+bool isTensorMethod(PyObject* object, Ref& self, std::string& name) {
+  if (Py_TYPE(object) != methodType()) return false;
+  const auto* method = reinterpret_cast<TensorMethod*>(object);
+  self = Ref::borrow(method->self);
+  name = textOf(method->name);
+  return true;
+}
+
 Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
   const std::string_view op = name;
-  if (op == "getitem") refuseMasks(PyTuple_GET_ITEM(args, 1));
+  if (op == "getitem") {
+    refuseMasks(PyTuple_GET_ITEM(args, 1));
+    refuseScalarIndexes(PyTuple_GET_ITEM(args, 1));
+  }
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
     PyObject* operand = PyTuple_GET_ITEM(args, k);
-    const bool number = PyLong_Check(operand) || PyFloat_Check(operand) || PyComplex_Check(operand);
+    const bool number =
+        PyLong_Check(operand) || PyFloat_Check(operand) || PyComplex_Check(operand) || symOf(operand) != nullptr;
     if (op != "getitem" && !number && proxyOf(operand) == nullptr) {
       if (op == "eq" || op == "ne") return truthObject(op == "ne");
       return Ref::borrow(Py_NotImplemented);
@@ -263,6 +302,7 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
 }
 
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
+  tracer.noteTensor(self);
   const ProxyState& proxy = *proxyOf(self);
   if (name == "size") return sizesOrOne(proxy.fake.symSizes(), args, kwargs, true);
   if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
@@ -270,6 +310,14 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
   refuseDataMethods(name);
   if (name == "__getitem__")
     return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
+  if (name == "add_" && kwargs != nullptr && PyTuple_GET_SIZE(args) == 1)
+    if (PyObject* alpha = PyDict_GetItemString(kwargs, "alpha")) {
+      // As Dynamo decomposes it.
+      const Ref function = torchObject("mul");
+      const Ref factors = Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(args, 0), alpha));
+      const Ref product = tracer.graph.callFunction("torch.mul", function.get(), factors.get(), nullptr);
+      return tensorMethod(tracer, self, name, Ref::steal(PyTuple_Pack(1, product.get())).get(), nullptr);
+    }
   Ref all = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(args) + 1));
   PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
@@ -280,12 +328,21 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
 }
 
 Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name) {
+  tracer.noteTensor(self);
   ProxyState& proxy = *proxyOf(self);
   if (name == "__class__")
     return proxy.pythonClass ? proxy.pythonClass : Ref::borrow(reinterpret_cast<PyObject*>(tensorClass()));
+  if (name == "is_leaf" && !proxy.real && proxy.fake.requiresGrad) {
+    tracer.graph.recordGetattr(self, name);
+    return truthObject(false);
+  }
   if (const PropertyRow* row = rowOf(kProperties, name)) return row->read(proxy);
   if (std::ranges::find(kTensorAttributes, name) != kTensorAttributes.end()) return getattrNode(tracer, self, name);
-  if (name == "data") return tensorMethod(tracer, self, "detach", Ref::steal(PyTuple_New(0)).get(), nullptr);
+  if (name == "data") {
+    const Ref detach = attributeOf(reinterpret_cast<PyObject*>(tensorClass()), "detach");
+    return tracer.graph.callFunction("torch._C._autograd._get_data_attr", detach.get(),
+                                     Ref::steal(PyTuple_Pack(1, self)).get(), nullptr);
+  }
   if (name == "__dict__") {
     if (!proxy.attributes) proxy.attributes = Ref::steal(PyDict_New());
     return proxy.attributes;
@@ -326,6 +383,7 @@ Ref tensorSetAttribute(FrameTracer& tracer, PyObject* self, const std::string& n
 }
 
 Ref tensorIterator(FrameTracer& tracer, PyObject* self) {
+  tracer.noteTensor(self);
   const Tensor& fake = proxyOf(self)->fake;
   if (fake.dim() == 0) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");

@@ -18,6 +18,9 @@ Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name
 Ref tensorSetAttribute(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* value);
 Ref tensorIterator(FrameTracer& tracer, PyObject* self);
 
+/// The tensor and the name of a method that was loaded and not called; false where the object is none.
+bool isTensorMethod(PyObject* object, Ref& self, std::string& name);
+
 /// The name by which Dynamo's graphs call a function of torch that goes into the graph; empty for everything else.
 std::string graphFunctionName(PyObject* callable);
 /// A call of such a function: a node, a constant, or a graph break.

@@ -86,6 +86,12 @@ PyObject* subscript(PyObject* a, PyObject* key) { return binary("getitem", a, ke
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  // Tensor.__eq__ is a Python function, which Dynamo's graphs call as a method.
+  const bool comparable = proxyOf(b) != nullptr || PyLong_Check(b) || PyFloat_Check(b) || symOf(b) != nullptr;
+  if (op == Py_EQ && proxyOf(a) != nullptr && comparable)
+    return guarded([&](FrameTracer& tracer) {
+      return tensorMethod(tracer, a, "__eq__", Ref::steal(PyTuple_Pack(1, b)).get(), nullptr);
+    });
   return binary(names[op], a, b);
 }
 
@@ -100,6 +106,7 @@ int assignItem(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 Py_ssize_t length(PyObject* self) {
+  if (FrameTracer* tracer = FrameTracer::active()) tracer->noteTensor(self);
   const Tensor& fake = asProxy(self)->state->fake;
   if (fake.dim() > 0) return static_cast<Py_ssize_t>(fake.size(0));
   PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
@@ -112,7 +119,8 @@ PyObject* iterate(PyObject* self) {
 
 /// What needs the data: a graph break, whose words depend on who asks.
 int truth(PyObject* self) {
-  guarded([&](FrameTracer&) -> Ref {
+  guarded([&](FrameTracer& tracer) -> Ref {
+    tracer.noteTensor(self);
     unsupported("Data-dependent branching",
                 "Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing "
                 "dynamic control flow.",

@@ -19,7 +19,6 @@ const std::unordered_set<std::string> kGraphModules = {"torch.nn.functional", "t
 /// Functions that answer from types and modes alone: they run at once.
 const std::unordered_set<std::string_view> kConstantFunctions = {"get_default_dtype",
                                                                  "promote_types",
-                                                                 "can_cast",
                                                                  "result_type",
                                                                  "device",
                                                                  "is_grad_enabled",
@@ -28,7 +27,6 @@ const std::unordered_set<std::string_view> kConstantFunctions = {"get_default_dt
                                                                  "is_autocast_enabled",
                                                                  "get_autocast_dtype",
                                                                  "_get_default_device",
-                                                                 "is_inference_mode_enabled",
                                                                  "iinfo",
                                                                  "finfo",
                                                                  "broadcast_shapes",
@@ -76,6 +74,7 @@ std::string graphFunctionName(PyObject* callable) {
     if (own.starts_with("_") || own == "handle_torch_function") return {};
     // A builtin in PyTorch.
     if (own == "pad" && module == "torch.nn.functional") return "torch._C._nn.pad";
+    if (own == "rms_norm" && module == "torch.nn.functional") return "torch.rms_norm";
     return module + "." + own;
   }
   std::string name = callableOf(callable);
@@ -92,7 +91,7 @@ Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* c
     return tensorMethod(tracer, PyTuple_GET_ITEM(args, 0), last, rest.get(), kwargs);
   }
   if (last.starts_with("_has_torch_function")) return Ref::borrow(Py_False);
-  if (name.starts_with("torch._C.") && callableOf(callable).empty() && last != "_set_grad_enabled" &&
+  if (name.starts_with("torch._C.") && callableOf(callable).empty() && !PyFunction_Check(callable) && last != "_set_grad_enabled" &&
       last != "is_grad_enabled" && last != "_log_api_usage_once" && !kConstantFunctions.contains(last))
     unsupported("Unsupported function call", "Dynamo cannot trace what changes the state of torch.", name);
   if (last == "_set_grad_enabled") return setGradEnabled(tracer, "torch._C._set_grad_enabled", callable, args);
@@ -109,7 +108,14 @@ Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* c
     unsupported("Dynamic shape operator", "Operator `" + last + "`'s output shape depends on input Tensor data.", name,
                 {"Enable tracing of dynamic shape operators with "
                  "`torch._dynamo.config.capture_dynamic_output_shape_ops = True`"});
-  static const std::array<std::string_view, 4> decided = {"equal", "allclose", "is_nonzero", "is_same_size"};
+  if (last == "is_same_size" || last == "can_cast")
+    unsupported("torch.* op returned non-Tensor",
+                "torch.* ops that return a non-Tensor cannot be traced into the Dynamo FX graph output",
+                "example_value type: bool; op: call_function; target: " + name);
+  if (last == "is_inference_mode_enabled")
+    unsupported("Encountered torch.is_inference_mode_enabled during tracing",
+                "torch.is_inference_mode_enabled() is not supported", {}, {});
+  static const std::array<std::string_view, 4> decided = {"equal", "allclose", "is_nonzero", "local_scalar"};
   if (std::ranges::find(decided, last) != decided.end())
     unsupported("Data dependent operator",
                 "Operator `" + last +

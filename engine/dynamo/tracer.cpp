@@ -41,8 +41,23 @@ void FrameTracer::addGuard(Guard guard) {
   guards.add(std::move(guard));
 }
 
+void FrameTracer::noteUse(const SymState& number) {
+  if (number.source && number.real) addGuard(typeGuard(number.real.get(), number.source));
+}
+
+void FrameTracer::noteTensor(PyObject* proxy) {
+  ProxyState* state = proxyOf(proxy);
+  if (state == nullptr || state->node.valid()) return;
+  VariableTracker variable{Ref::borrow(proxy), nullptr, false};
+  realize(variable);
+}
+
+void FrameTracer::settle(VariableTracker& variable) {
+  if (variable && effects.find(variable.get()) == nullptr) realize(variable);
+}
+
 void FrameTracer::realize(VariableTracker& variable) {
-  if (!variable) return;
+  if (!variable || symOf(variable.get()) != nullptr) return;
   StandIn* standIn = effects.find(variable.get());
   if (standIn == nullptr) {
     if (variable.lazy && variable.source) {
@@ -50,7 +65,10 @@ void FrameTracer::realize(VariableTracker& variable) {
       if (PyIter_Check(variable.get()) && !PyType_Check(variable.get()))
         unsupported("Unsupported iterator", "An iterator that was there before the frame cannot be traced.",
                     variable.source->name());
-      addGuard(constantGuard(variable.get(), variable.source));
+      Guard guard = constantGuard(variable.get(), variable.source);
+      if (PyLong_CheckExact(variable.get()) && effects.isStaticInt(variable.source)) guard.kind = "EQUALS_MATCH";
+      if (PyModule_Check(variable.get()) && !metModules.insert(variable.get()).second) guard.kind = "DUPLICATE_INPUT";
+      addGuard(std::move(guard));
     }
     variable.lazy = false;
     return;
@@ -60,25 +78,32 @@ void FrameTracer::realize(VariableTracker& variable) {
   const NativeScope native;
   PyObject* real = standIn->real.get();
   if (ProxyState* proxy = proxyOf(variable.get())) {
-    addGuard(tensorGuard(real, standIn->source));
+    addGuard(tensorGuard(real, proxy->fake, standIn->source));
     graph.nodeOf(*proxy);
     return;
   }
-  addGuard(typeGuard(real, standIn->source));
   const auto kind = standIn->kind;
-  if (kind == StandIn::Kind::List || kind == StandIn::Kind::Tuple || kind == StandIn::Kind::Dict)
-    addGuard(lengthGuard(real, standIn->source));
+  const bool sequence = kind == StandIn::Kind::List || kind == StandIn::Kind::Tuple;
+  addGuard(sequence ? lengthGuard(real, standIn->source) : typeGuard(real, standIn->source));
   if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
 }
 
+void FrameTracer::guardKeys(PyObject* dict) {
+  const StandIn* standIn = effects.find(dict);
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source)
+    addGuard(keysGuard(standIn->real.get(), standIn->source));
+}
+
 void FrameTracer::realizeDeep(PyObject* value) {
-  if (value == nullptr || isConstant(value)) return;
+  if (value == nullptr || isConstant(value) || proxyOf(value) != nullptr) return;
+  if (const auto iterated = iterators.find(value); iterated != iterators.end()) return realizeDeep(iterated->second.list.get());
   if (std::ranges::find(m_realizing, value) != m_realizing.end()) return;
   m_realizing.push_back(value);
   VariableTracker whole{Ref::borrow(value), nullptr, false};
   realize(whole);
   StandIn* standIn = effects.find(value);
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Object) effects.completeObject(*standIn);
+  guardKeys(value);
   const auto visit = [&](PyObject* key, PyObject* item) {
     if (standIn != nullptr && standIn->source && effects.find(item) == nullptr) {
       const SourcePtr source = effects.itemSource(*standIn, key, item);

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <exception>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "engine/dynamo/guards.h"
+#include "engine/dynamo/modes.h"
 #include "engine/dynamo/output_graph.h"
 #include "engine/dynamo/side_effects.h"
+#include "engine/dynamo/sym_proxy.h"
+#include "engine/dynamo/symbols.h"
 #include "engine/dynamo/unsupported.h"
 
 namespace kerf::inline dynamo {
@@ -17,9 +22,11 @@ class InstructionTranslator;
 
 class FrameTracer {
  public:
-  FrameTracer() : effects(*this) {}
+  FrameTracer() : graph(*this), effects(*this) {}
+  FrameSymbols symbols;  ///< first: tensors of the graph have sizes of it
   OutputGraph graph;
   SideEffects effects;
+  TracedModes modes{*this};
   GuardSet guards;
   InstructionTranslator* translator = nullptr;  ///< the innermost
   int depth = 0;
@@ -28,8 +35,17 @@ class FrameTracer {
   VariableTracker pendingCallable;
   VariableTracker returned;         ///< what the last inlined frame gave, with its source
   PyObject* rootGlobals = nullptr;  ///< of the frame that is compiled; borrowed
+  std::unordered_set<PyObject*> metModules;  ///< modules that were looked at by another name before
+  /// Iterators over lists of the program, whose items keep their sources.
+  struct ListIterator {
+    Ref iterator, list;
+    Py_ssize_t next = 0;
+  };
+  std::unordered_map<PyObject*, ListIterator> iterators;
   /// Functions that tracing made: their cells are its own.
   std::unordered_set<PyObject*> freshFunctions;
+  /// Attributes that the program deleted.
+  std::set<std::pair<PyObject*, std::string>> deleted;
   std::vector<Ref> kept;  ///< objects whose identity tracing relies on
 
   /// The trace that goes on in this process; null where none does.
@@ -39,7 +55,15 @@ class FrameTracer {
   void realize(VariableTracker& variable);
   /// Guards a stand-in, and all that can be reached from it: before code outside of tracing looks at it.
   void realizeDeep(PyObject* value);
+  /// Guards all keys of a dict of the program: before something depends on more than one of them.
+  void guardKeys(PyObject* dict);
   void addGuard(Guard guard);
+  /// A tensor is looked at: it is guarded and becomes an input of the graph.
+  void noteTensor(PyObject* proxy);
+  /// Before a value is only moved: guards what tracing takes as it is.
+  void settle(VariableTracker& variable);
+  /// A number of an input is looked at: its type is guarded.
+  void noteUse(const SymState& number);
   /// "file.py:3 in f" of all frames being traced, outermost first.
   std::vector<std::string> userStack() const;
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/dynamo/sym_proxy.h"
 #include "engine/dynamo/tensor_proxy.h"
+#include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
@@ -59,6 +61,12 @@ Argument sliceArgument(PyObject* object, const std::function<Argument(PyObject*)
   return SliceArgument{{item(slice->start), item(slice->stop), item(slice->step)}};
 }
 
+/// Floats as what they are now: rules of sizes do not look at them, see specialiseFloats.
+Value fakeNumber(const SymState& state) {
+  if (state.number.kind == SymKind::Int) return Value(state.number.value);
+  return state.number;
+}
+
 ValueList fakeItems(PyObject* sequence) {
   ValueList list;
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k)
@@ -81,6 +89,7 @@ Argument plainArgument(PyObject* object, const std::function<Argument(PyObject*)
 
 Value fakeValueOf(PyObject* object) {
   if (const ProxyState* proxy = proxyOf(object)) return proxy->fake;
+  if (const SymState* number = symOf(object)) return fakeNumber(*number);
   if (PyTuple_Check(object) || PyList_Check(object)) return fakeItems(object);
   if (PySlice_Check(object)) {
     const auto* slice = reinterpret_cast<PySliceObject*>(object);
@@ -122,11 +131,13 @@ Ref namedResult(const std::string& op, Ref tuple) {
   static std::unordered_map<std::string, Ref> types;
   Ref& type = types[last];
   if (!type) {
+    const NativeScope native;
     const Ref module = Ref::steal(PyImport_ImportModule("collections"));
     type = Ref::steal(
         module ? PyObject_CallMethod(module.get(), "namedtuple", "s[ss]", last.c_str(), "values", "indices") : nullptr);
     if (!type) throw PythonRaised{};
   }
+  const NativeScope native;
   return Ref::steal(PyObject_CallObject(type.get(), tuple.get()));
 }
 
@@ -138,7 +149,23 @@ bool isConstant(PyObject* object) {
          PyCFunction_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
+void refuseOwnHash(PyObject* key) {
+  PyTypeObject* type = Py_TYPE(key);
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || proxyOf(key) != nullptr || symOf(key) != nullptr) return;
+  PyObject* hash = _PyType_Lookup(type, makeText("__hash__").get());
+  if (hash == nullptr || !PyFunction_Check(hash) || PyUnicode_Check(key) || PyLong_Check(key)) return;
+  if (_PyType_Lookup(type, makeText("__dataclass_fields__").get()) != nullptr) return;
+  const std::string module = textOf(attributeOf(hash, "__module__").get());
+  if (module == "enum" || module.starts_with("torch")) return;
+  unsupported("User-defined object with overridden __hash__",
+              "Found a user-defined object " + typeNameOf(key) + " with overridden __hash__ when attempting to hash it",
+              "hashing object of type=" + typeNameOf(key),
+              {"Dynamo does not support hashing user-defined objects with overridden __hash__"});
+}
+
 std::string typeNameOf(PyObject* object) {
+  if (const SymState* number = symOf(object))
+    return reinterpret_cast<PyTypeObject*>(pythonTypeOf(*number))->tp_name;
   if (const ProxyState* proxy = proxyOf(object); proxy && proxy->pythonClass)
     return reinterpret_cast<PyTypeObject*>(proxy->pythonClass.get())->tp_name;
   const std::string full = Py_TYPE(object)->tp_name;

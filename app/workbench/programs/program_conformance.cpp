@@ -82,8 +82,8 @@ GivenRun runRecorded(const Path& path, const Recording& recording, bool compiled
   return given;
 }
 
-std::string valueDifference(const Recording& recording, const GivenRun& given) {
-  return given.failure.empty() ? compareValues(recording, given.values) : given.failure;
+std::string valueDifference(const Recording& recording, const GivenRun& given, bool compiled) {
+  return given.failure.empty() ? compareValues(recording, given.values, compiled) : given.failure;
 }
 
 Differences differencesOf(const Path& path, const Recording& recording, const std::stop_token& stop) {
@@ -95,9 +95,9 @@ Differences differencesOf(const Path& path, const Recording& recording, const st
     return differences;
   }
   std::string& values = differences[valuesField];
-  values = valueDifference(recording, runRecorded(path, recording, false, stop));
+  values = valueDifference(recording, runRecorded(path, recording, false, stop), false);
   if (!values.empty()) return differences;
-  if (const std::string text = valueDifference(recording, given); !text.empty()) values = "compiled: " + text;
+  if (const std::string text = valueDifference(recording, given, true); !text.empty()) values = "compiled: " + text;
   return differences;
 }
 

@@ -55,6 +55,14 @@ Lines nodeLines(const json& nodes, std::size_t target) {
   return lines;
 }
 
+/// The recorder imported the program as a module of its name; here it is __main__.
+json withModuleName(json nodes, const std::string& name) {
+  for (json& node : nodes)
+    if (const std::string target = textAt(node, 2); target.starts_with("__main__."))
+      node[2] = name + target.substr(8);
+  return nodes;
+}
+
 std::string compareNested(const json& recorded, const json& given) {
   const json wanted = recorded.value("subgraphs", json::object());
   const json got = given.value("subgraphs", json::object());
@@ -66,9 +74,9 @@ std::string compareNested(const json& recorded, const json& given) {
   return got.size() == wanted.size() ? "" : fmt::format("{} nested graphs, recorded {}", got.size(), wanted.size());
 }
 
-std::string compareGraph(const json& recorded, const json& given) {
+std::string compareGraph(const json& recorded, const json& given, const std::string& name) {
   const Lines wanted = nodeLines(itemsOf(recorded, "nodes"), 3);
-  if (std::string text = compareLines("node", wanted, nodeLines(itemsOf(given, "nodes"), 2)); !text.empty()) return text;
+  if (std::string text = compareLines("node", wanted, nodeLines(withModuleName(itemsOf(given, "nodes"), name), 2)); !text.empty()) return text;
   const Lines sources = itemsOf(recorded, "sources").get<Lines>();
   if (std::string text = compareLines("placeholder", sources, itemsOf(given, "sources").get<Lines>()); !text.empty())
     return text;
@@ -79,7 +87,7 @@ std::string compareGraphs(const json& recorded, const json& log) {
   const json& wanted = itemsOf(recorded, "graphs");
   const json& got = itemsOf(log, "graphs");
   for (std::size_t k = 0; k < std::min(wanted.size(), got.size()); ++k)
-    if (std::string text = compareGraph(wanted[k], got[k]); !text.empty()) return fmt::format("graph {}: {}", k, text);
+    if (std::string text = compareGraph(wanted[k], got[k], recorded.value("name", "")); !text.empty()) return fmt::format("graph {}: {}", k, text);
   return wanted.size() == got.size() ? "" : fmt::format("{} graphs, recorded {}", got.size(), wanted.size());
 }
 

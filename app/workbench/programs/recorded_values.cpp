@@ -49,7 +49,7 @@ std::string compareCall(std::size_t number, const json& recorded, const json& gi
                      recorded.value("result", json()).dump().substr(0, 200));
 }
 
-std::string compareTensors(const Recording& recording, const ValueList& names, const ValueList& tensors) {
+std::string compareTensors(const Recording& recording, const ValueList& names, const ValueList& tensors, bool compiled) {
   std::map<std::string, const Tensor*> given;
   for (std::size_t i = 0; i < std::min(names.size(), tensors.size()); ++i)
     if (names[i].as<std::string>() && tensors[i].isTensor()) given[*names[i].as<std::string>()] = &tensors[i].tensor();
@@ -57,7 +57,11 @@ std::string compareTensors(const Recording& recording, const ValueList& names, c
     if (!isAsked(name)) continue;
     const auto found = given.find(name);
     if (found == given.end()) return name + ": is not given";
-    if (std::string difference = compareTensor(name, tensor, *found->second); !difference.empty()) return difference;
+    std::string difference = compareTensor(name, tensor, *found->second);
+    for (const auto& [other, value] : recording.tensors.tensors)
+      if (compiled && !difference.empty() && other == "compiled:" + name)
+        difference = compareTensor(name, value, *found->second);
+    if (!difference.empty()) return difference;
   }
   return "";
 }
@@ -83,7 +87,7 @@ Result<Recording> readRecording(const std::filesystem::path& path) {
   return recording;
 }
 
-std::string compareValues(const Recording& recording, const Value& given) {
+std::string compareValues(const Recording& recording, const Value& given, bool compiled) {
   if (!given.isList() || given.list().size() < 3 || given.list()[0].as<std::string>() == nullptr)
     return "the program's calls gave no answer";
   const json calls = json::parse(*given.list()[0].as<std::string>(), nullptr, false);
@@ -95,7 +99,7 @@ std::string compareValues(const Recording& recording, const Value& given) {
     if (std::string difference = compareCall(i, eager, calls[i]); !difference.empty()) return difference;
   }
   if (!given.list()[1].isList() || !given.list()[2].isList()) return "the program's calls gave no tensors";
-  return compareTensors(recording, given.list()[1].list(), given.list()[2].list());
+  return compareTensors(recording, given.list()[1].list(), given.list()[2].list(), compiled);
 }
 
 }  // namespace kerf::workbench

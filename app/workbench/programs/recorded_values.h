@@ -22,6 +22,7 @@ struct Recording {
 Result<Recording> readRecording(const std::filesystem::path& json);
 
 /// What differs first between the recording and what the driver bound: [JSON text, names, tensors, …]. Empty: nothing.
-std::string compareValues(const Recording& recording, const Value& given);
+/// `compiled`: where PyTorch's compiled value differs from the eager one, either is right.
+std::string compareValues(const Recording& recording, const Value& given, bool compiled = false);
 
 }  // namespace kerf::workbench

@@ -19,17 +19,12 @@ def _hook(name):
 
 def _pause(fn):
     """fn, with no capturing while it runs."""
-    set_eval_frame = _hook("set_eval_frame")
+    pause = _hook("disable")
+    paused = fn if pause is None else pause(fn)
 
     @functools.wraps(fn)
     def _fn(*args, **kwargs):
-        if set_eval_frame is None:
-            return fn(*args, **kwargs)
-        before = set_eval_frame(None)
-        try:
-            return fn(*args, **kwargs)
-        finally:
-            set_eval_frame(before)
+        return paused(*args, **kwargs)
 
     return _fn
 

@@ -1,0 +1,215 @@
+#include "engine/dynamo/symbols.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "engine/dynamo/unsupported.h"
+#include "engine/torch_api/tensor_type.h"
+
+namespace kerf::inline dynamo {
+namespace {
+
+Symbolic symbolicOf(PyObject* number) {
+  if (PyFloat_Check(number)) return Symbolic::real(PyFloat_AS_DOUBLE(number));
+  return Symbolic::integer(PyLong_AsLongLong(number));
+}
+
+/// An expression with numbers in the place of its symbols.
+template <class ValueOf>
+Result<SymbolicNumber> evaluated(const Symbolic& expression, const ValueOf& valueOf) {
+  return expression
+      .substitute([&](std::string_view name) -> std::optional<Symbolic> {
+        const Ref value = valueOf(name);
+        if (!value || (!PyLong_Check(value.get()) && !PyFloat_Check(value.get()))) return {};
+        return symbolicOf(value.get());
+      })
+      .evaluate();
+}
+
+bool holdsTrue(const Result<SymbolicNumber>& number) {
+  return number && std::visit([](auto held) { return held != 0; }, *number);
+}
+
+/// Dims that the program marked: x._dynamo_dynamic_indices.
+bool isMarkedDim(PyObject* tensor, const char* name, std::int64_t dim) {
+  const Ref marks = attributeOf(tensor, name);
+  if (!marks || !PyAnySet_Check(marks.get())) return false;
+  const Ref key = Ref::steal(PyLong_FromLongLong(dim));
+  const int found = PySet_Contains(marks.get(), key.get());
+  PyErr_Clear();
+  return found == 1;
+}
+
+/// Strides as products of sizes where they are such products: those of dims in the order of their strides.
+SymSizes symStridesOf(const Tensor& real, const SymSizes& sizes) {
+  const Sizes numbers = real.sizes(), strides = real.strides();
+  SymSizes made(strides);
+  std::vector<std::size_t> order(strides.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return strides[a] != strides[b] ? strides[a] < strides[b] : a > b;
+  });
+  for (std::size_t at = 0; at < order.size(); ++at)
+    for (std::size_t below = at; below-- > 0;) {
+      const std::size_t a = order[at], b = order[below];
+      if (numbers[b] == 1 || strides[a] != numbers[b] * strides[b]) continue;
+      made[a] = sizes[b] * made[b];
+      break;
+    }
+  return made;
+}
+
+}  // namespace
+
+FrameSymbols::FrameSymbols() : m_env(std::make_shared<ShapeEnv>()), m_scope(*m_env) {}
+
+const InputSymbol* FrameSymbols::find(std::string_view name) const {
+  const auto found = std::ranges::find(m_symbols, name, &InputSymbol::name);
+  return found == m_symbols.end() ? nullptr : &*found;
+}
+
+std::string FrameSymbols::freshName(const std::string&, const char* prefix) {
+  return fmt::format("{}{}", prefix, m_nextName++);
+}
+
+SymInt FrameSymbols::sizeSymbol(std::int64_t size, const SourcePtr& source, bool shares) {
+  if (size < 2) return size;
+  for (const InputSymbol& known : m_symbols) {
+    if (known.source->name() == source->name()) return m_env->addSymbol({known.name, size, {}, "", false});
+    if (!shares || known.source->kind() != Source::Kind::Size || PyLong_AsLongLong(known.number.get()) != size) continue;
+    m_sameSizes.emplace_back(known.source, source);
+    return m_env->addSymbol({known.name, size, {}, "", false});
+  }
+  const std::string name = freshName(source->name(), "s");
+  m_symbols.push_back({name, source, Ref::steal(PyLong_FromLongLong(size))});
+  m_conditions.push_back(*Symbolic::call("Ge", {Symbolic::symbol(name), Symbolic::integer(2)}));
+  ShapeSymbol symbol{name, size, {}, source->name(), false};
+  symbol.range.lower = 2;
+  return m_env->addSymbol(symbol);
+}
+
+Tensor FrameSymbols::fakeOf(PyObject* tensor, const SourcePtr& source, bool isStatic) {
+  const Tensor real = tensorOf(tensor);
+  const Sizes numbers = real.sizes();
+  SymSizes sizes(numbers);
+  std::vector<bool> differing(numbers.size(), false);
+  if (state != nullptr && source && !isStatic) differing = state->meetSizes(source->name(), numbers);
+  bool anySymbol = false;
+  for (std::size_t k = 0; source && !isStatic && k < numbers.size(); ++k) {
+    const auto dim = static_cast<std::int64_t>(k);
+    const bool marked = isMarkedDim(tensor, "_dynamo_dynamic_indices", dim);
+    if (isMarkedDim(tensor, "_dynamo_static_indices", dim) || (mode == DynamicMode::Never && !marked)) continue;
+    const bool weak = isMarkedDim(tensor, "_dynamo_weak_dynamic_indices", dim);
+    const bool alone = marked || weak || (differing[k] && mode == DynamicMode::Automatic);
+    if (!alone && mode != DynamicMode::Always) continue;
+    sizes[k] = sizeSymbol(numbers[k], Source::size(source, dim), !alone);
+    anySymbol = anySymbol || sizes[k].isSymbolic();
+  }
+  const SymSizes strides = anySymbol ? symStridesOf(real, sizes) : SymSizes(real.strides());
+  Tensor fake(nullptr, real.dtype(), sizes, strides, real.symOffset());
+  fake.setDevice(real.device());
+  fake.requiresGrad = real.requiresGrad;
+  fake.isLeaf = real.isLeaf;
+  return fake;
+}
+
+std::optional<SymNumber> FrameSymbols::numberOf(PyObject* number, const SourcePtr& source, bool isStatic) {
+  const bool isFloat = PyFloat_CheckExact(number);
+  if (state == nullptr || mode == DynamicMode::Never || isStatic || (!isFloat && !PyLong_CheckExact(number))) return {};
+  int overflow = 0;
+  if (!isFloat) PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow != 0 || (isFloat && !std::isfinite(PyFloat_AS_DOUBLE(number)))) return {};
+  const bool differs = state->meetNumber(source->name(), number);
+  if (!differs && (isFloat || mode != DynamicMode::Always)) return {};
+  for (const InputSymbol& known : m_symbols)
+    if (known.source->name() == source->name())
+      return SymNumber{m_env->intern(Symbolic::symbol(known.name)), isFloat ? SymKind::Float : SymKind::Int};
+  const std::string name = freshName(source->name(), isFloat ? "zf" : "s");
+  m_symbols.push_back({name, source, Ref::borrow(number)});
+  if (isFloat) return SymNumber{m_env->intern(Symbolic::symbol(name)), SymKind::Float};
+  return SymNumber{m_env->addSymbol({name, PyLong_AsLongLong(number), {}, source->name(), false}), SymKind::Int};
+}
+
+Ref FrameSymbols::hintOf(SymNumber number) const {
+  const auto value = evaluated(m_env->expression(number.value), [&](std::string_view name) {
+    const InputSymbol* symbol = find(name);
+    return symbol ? symbol->number : Ref();
+  });
+  if (!value) unsupported("Unsupported symbolic number", "Its value is not known: " + value.error().message);
+  if (const bool* flag = std::get_if<bool>(&*value)) return Ref::borrow(*flag ? Py_True : Py_False);
+  const auto* whole = std::get_if<std::int64_t>(&*value);
+  const double real = whole ? double(*whole) : std::get<double>(*value);
+  if (number.kind == SymKind::Float) return Ref::steal(PyFloat_FromDouble(real));
+  return Ref::steal(PyLong_FromLongLong(whole ? *whole : std::int64_t(real)));
+}
+
+bool FrameSymbols::decide(const Symbolic& condition) {
+  const auto names = condition.symbols();
+  const bool isReal = std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("zf"); });
+  if (!isReal) try {
+      return m_env->decide(condition);
+    } catch (const SymbolicFailure& failure) {
+      unsupported("Data dependent operator", failure.error.message);
+    }
+  const bool holds = holdsTrue(evaluated(condition, [&](std::string_view name) {
+    const InputSymbol* symbol = find(name);
+    return symbol ? symbol->number : Ref();
+  }));
+  m_conditions.push_back(holds ? condition : *Symbolic::call("Not", {condition}));
+  return holds;
+}
+
+Ref FrameSymbols::specialise(SymNumber number) {
+  Ref hint = hintOf(number);
+  if (number.kind == SymKind::Int) {
+    static_cast<void>(m_env->specialise(number.value));
+  } else if (number.kind == SymKind::Float) {
+    m_conditions.push_back(*Symbolic::call("Eq", {m_env->expression(number.value), symbolicOf(hint.get())}));
+  } else {
+    decide(m_env->expression(number.value));
+  }
+  return hint;
+}
+
+/// Of the values that the symbols have when it is checked.
+Guard FrameSymbols::guardOf(const Symbolic& condition) const {
+  Guard guard;
+  guard.kind = "SHAPE_ENV";
+  std::vector<InputSymbol> used;
+  for (const std::string& name : condition.symbols())
+    if (const InputSymbol* symbol = find(name)) used.push_back(*symbol);
+  const Symbolic named = condition.substitute([&](std::string_view name) -> std::optional<Symbolic> {
+    const InputSymbol* symbol = find(name);
+    return symbol ? std::optional(Symbolic::symbol(symbol->source->name())) : std::nullopt;
+  });
+  guard.leaf = "LAMBDA_GUARD: " + named.text();
+  guard.check = [condition, used](PyObject*, const FrameScope& scope) {
+    return holdsTrue(evaluated(condition, [&](std::string_view name) {
+      const auto found = std::ranges::find(used, name, &InputSymbol::name);
+      return found == used.end() ? Ref() : found->source->evaluate(scope);
+    }));
+  };
+  return guard;
+}
+
+std::vector<Guard> FrameSymbols::guards() const {
+  std::vector<Guard> all;
+  for (const ShapeGuard& guard : m_env->guards()) all.push_back(guardOf(guard.expression));
+  for (const Symbolic& condition : m_conditions) all.push_back(guardOf(condition));
+  for (const auto& [a, b] : m_sameSizes) {
+    Guard guard;
+    guard.kind = "SHAPE_ENV";
+    guard.leaf = "LAMBDA_GUARD: " + b->name() + " == " + a->name();
+    guard.check = [a, b](PyObject*, const FrameScope& scope) {
+      const Ref left = a->evaluate(scope), right = b->evaluate(scope);
+      return left && right && PyObject_RichCompareBool(left.get(), right.get(), Py_EQ) == 1;
+    };
+    all.push_back(std::move(guard));
+  }
+  return all;
+}
+
+}  // namespace kerf::inline dynamo
