@@ -118,7 +118,8 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
   const bool ofClass = PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()));
   if (ofClass) return {value, nullptr, false};
   if (isTorchNamespace(object.get()))
-    return object.source && (isConstant(value.get()) || !graphFunctionName(value.get()).empty())
+    return object.source && (isConstant(value.get()) || !graphFunctionName(value.get()).empty() ||
+                             std::string_view(Py_TYPE(value.get())->tp_name) == "torch.dtype")
                ? VariableTracker{value, Source::attribute(object.source, name), true}
                : VariableTracker{value, nullptr, false};
   const SourcePtr base = object.source ? object.source : Source::constant(printed(object.get()), object.value);

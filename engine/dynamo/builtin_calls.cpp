@@ -38,6 +38,8 @@ std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* a
   const VariableTracker object = argument(t, args, sources, 0);
   const VariableTracker name = argument(t, args, sources, 1);
   if (!PyUnicode_Check(name.get())) return std::nullopt;
+  if (PyTuple_GET_SIZE(args) > 2 && t.tracer().deleted.contains({object.get(), textOf(name.get())}))
+    return argument(t, args, sources, 2);
   try {
     return t.loadAttribute(object, textOf(name.get()));
   } catch (const PythonRaised&) {
@@ -51,6 +53,7 @@ std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* a
 std::optional<VariableTracker> hasAttribute(InstructionTranslator& t, PyObject* args, Args& sources) {
   const VariableTracker object = argument(t, args, sources, 0);
   const VariableTracker name = argument(t, args, sources, 1);
+  if (t.tracer().deleted.contains({object.get(), textOf(name.get())})) return plain(Py_False);
   try {
     t.loadAttribute(object, textOf(name.get()));
     guardAttribute(t, object, textOf(name.get()), true);

@@ -324,6 +324,13 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       return {};
     } catch (const SkipFrame&) {
       return {};
+    } catch (const Unsupported& reason) {
+      // An input that is not traced at all.
+      PyErr_Clear();
+      captureLog().skips.push_back(
+          {reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context), {fileAndLine(frame)}, false});
+      if (options.fullgraph) raiseFullGraph(reason);
+      return {nullptr, options.fullgraph};
     }
   }
   return {};

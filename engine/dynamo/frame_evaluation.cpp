@@ -217,7 +217,7 @@ bool mayCompile(_PyInterpreterFrame* frame) {
   PyObject* module = PyDict_GetItemString(frame->f_globals, "__name__");
   const std::string name = module ? textOf(module) : std::string();
   if (name == "torch" || name.starts_with("torch.")) return false;
-  return mayInline(functionOf(frame)) && name != "contextlib" && name != "functools";
+  return mayInline(functionOf(frame)) && name != "contextlib" && name != "functools" && name != "copyreg";
 }
 
 PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/eager_ops.h"
@@ -69,6 +68,7 @@ std::string identityKind(PyObject* object) {
   if (PyType_Check(object)) return "CLASS_MATCH";
   if (PyModule_Check(object)) return "MODULE_MATCH";
   if (PyCFunction_Check(object) || !callableOf(object).empty()) return "BUILTIN_MATCH";
+  if (std::string_view(Py_TYPE(object)->tp_name) == "torch.dtype") return "CONSTANT_MATCH";
   return "ID_MATCH";
 }
 
@@ -114,14 +114,7 @@ const Guard* GuardSet::firstFailure(const FrameScope& scope) const {
 
 Guard constantGuard(PyObject* object, const SourcePtr& source) {
   if (object == Py_None || PyBool_Check(object)) return singletonGuard(object, source);
-  if (PyFunction_Check(object)) {
-    Guard guard = functionGuard(object, source);
-    // Built in where PyTorch has it.
-    const std::string name = graphFunctionName(object);
-    if (name.starts_with("torch.") && !name.starts_with("torch.nn.functional.") && !name.starts_with("torch.functional."))
-      guard.kind = "BUILTIN_MATCH";
-    return guard;
-  }
+  if (PyFunction_Check(object)) return functionGuard(object, source);
   if (!comparesByValue(object)) return identityGuard(object, source);
   const bool literal = PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
   Guard guard = made(literal ? "CONSTANT_MATCH" : "EQUALS_MATCH",

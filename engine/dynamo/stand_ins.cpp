@@ -131,8 +131,8 @@ Guard sameObjectGuard(const SourcePtr& a, const SourcePtr& b) {
   Guard guard;
   guard.kind = "DUPLICATE_INPUT";
   guard.leaf = "LAMBDA_GUARD: " + a->name() + " is " + b->name();
-  guard.source = a;
-  guard.check = [b](PyObject* now, const FrameScope& scope) { return b->evaluate(scope).get() == now; };
+  guard.source = b;
+  guard.check = [a](PyObject* now, const FrameScope& scope) { return a->evaluate(scope).get() == now; };
   return guard;
 }
 

@@ -279,6 +279,13 @@ Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
       return Ref::borrow(Py_NotImplemented);
     }
   }
+  if (op == "pow")
+    if (const SymState* exponent = symOf(PyTuple_GET_ITEM(args, 1)); exponent && exponent->number.kind == SymKind::Float) {
+      // A square root is another operator.
+      tracer.noteUse(*exponent);
+      tracer.symbols.decide(
+          *Symbolic::call("Eq", {tracer.symbols.expression(exponent->number), Symbolic::real(0.5)}));
+    }
   const Ref function = operatorFunction(name);
   Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);
   if (op.size() > 3 && op[0] == 'i' && op != "invert") {

@@ -36,6 +36,39 @@ std::string compiled(const std::string& body, const std::string& call) {
   return answer.output;
 }
 
+/// What a program prints that compiles f and then runs `calls`; ends with the number of graphs.
+std::string printed(const std::string& body, const std::string& calls) {
+  const ProgramAnswer answer = runText("import torch\n" + body + "\ng = torch._C._dynamo.compile(f)\n" + calls +
+                                       "\nimport json\nprint(len(json.loads(torch._C._dynamo.log())['graphs']))\n");
+  EXPECT_EQ(answer.errors, "");
+  return answer.output;
+}
+
+TEST(DynamoProgram, SizesThatDifferBecomeSymbols) {
+  EXPECT_EQ(printed("def f(x): return x.sum() / (x.shape[0] + 1)\n",
+                    "for n in (3, 7, 15): print(float(g(torch.ones(n))))"),
+            "0.75\n0.875\n0.9375\n2\n");
+}
+
+TEST(DynamoProgram, NumbersThatDifferBecomeSymbols) {
+  EXPECT_EQ(printed("def f(x, n, p): return (x * n + p).sum(), n // 2\n",
+                    "for n in (2, 3, 8): print(float(g(torch.ones(2), n, n / 2)[0]), g(torch.ones(2), n, n / 2)[1])"),
+            "6.0 1\n9.0 1\n24.0 4\n2\n");
+}
+
+TEST(DynamoProgram, BranchesOnSymbolsAreGuards) {
+  EXPECT_EQ(printed("def f(x): return x * 2 if x.shape[0] > 4 else x - 1\n",
+                    "for n in (2, 3, 6, 7): print(float(g(torch.ones(n)).sum()))"),
+            "0.0\n0.0\n12.0\n14.0\n3\n");
+}
+
+TEST(DynamoProgram, GoesOnInsideAWithBlockOfTorch) {
+  EXPECT_EQ(printed("def f(x):\n    with torch.no_grad():\n        y = x * 2\n        print('in', torch.is_grad_enabled())\n"
+                    "        z = y + 1\n    return z, x * 3\n",
+                    "a, b = g(torch.ones(2, requires_grad=True))\nprint(a.requires_grad, b.requires_grad, float(a.sum()))"),
+            "in False\nFalse True 6.0\n2\n");
+}
+
 TEST(DynamoProgram, RecordsAStraightLine) {
   EXPECT_EQ(compiled("def f(x, y):\n    z = x + y\n    return z * 2\n", "torch.ones(2), torch.ones(2)"),
             "L_x_ L_y_ operator.add operator.mul output\n");

@@ -8,22 +8,22 @@ namespace {
 
 using nlohmann::json;
 
-const json recorded = json::parse(R"({
+const json recorded = json::parse(R"json({
   "name": "p",
   "graphs": [{"nodes": [["placeholder", "l_x_", "L_x_", "L_x_"], ["call_function", "add", "<built-in function add>", "operator.add"],
                         ["output", "output", "output", "output"]],
               "sources": ["L['x']"]}],
   "calls": [{"breaks": [{"reason": "copy.deepcopy()\n  Explanation: no", "stack": ["p.py:3 in f: g(x)", "lib.py:9 in g: y"]}],
              "logs": [["recompiles", "Recompiling function f in p.py:2\n    triggered by\n    - 0/0: n == 2   # x * n"]]}],
-  "explain": {"out_guards": [["TENSOR_MATCH", "L['x']"], ["MODULE_MATCH", "G['__import_torch'].F"]]}})");
+  "explain": {"out_guards": [["TENSOR_MATCH", "L['x']"], ["MODULE_MATCH", "G['__import_torch'].F"]]}})json");
 
 json given() {
-  return json::parse(R"({
+  return json::parse(R"json({
     "graphs": [{"nodes": [["placeholder", "x", "x"], ["call_function", "a", "operator.add"], ["output", "output", "output"]],
                 "sources": ["L['x']"]}],
     "breaks": [{"reason": "copy.deepcopy()\n  Explanation: other", "stack": ["p.py:3 in f"]}],
     "recompiles": [{"function": "f", "at": "p.py:2", "guard": "n == 2"}],
-    "frames": [{"guards": [["TENSOR_MATCH", "leaf", "L['x']"]]}, {"guards": [["TYPE_MATCH", "leaf", "L['later']"]]}]})");
+    "frames": [{"guards": [["TENSOR_MATCH", "leaf", "L['x']"]]}, {"guards": [["TYPE_MATCH", "leaf", "L['later']"]]}]})json");
 }
 
 TEST(RecordedLog, FindsNothingWhereNamesAndLibrariesDiffer) {
