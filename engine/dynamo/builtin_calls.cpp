@@ -164,8 +164,8 @@ std::optional<VariableTracker> refuseUserObjects(InstructionTranslator& t, PyObj
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
     const VariableTracker object = argument(t, args, sources, k);
     const StandIn* standIn = t.tracer().effects.find(object.get());
-    const bool fresh = standIn == nullptr && (Py_TYPE(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 &&
-                       !isConstant(object.get());
+    const bool fresh =
+        standIn == nullptr && (Py_TYPE(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && !isConstant(object.get());
     if (fresh || symOf(object.get()) != nullptr || (standIn != nullptr && standIn->kind == StandIn::Kind::Object))
       unsupported("Failed to trace builtin operator", "Dynamo does not know how to trace this builtin operator.",
                   "builtin with " + typeNameOf(object.get()));
@@ -174,10 +174,20 @@ std::optional<VariableTracker> refuseUserObjects(InstructionTranslator& t, PyObj
 }
 
 const std::unordered_map<std::string_view, Builtin> kBuiltins = {
-    {"len", lengthOf},           {"hash", refuseUserObjects}, {"divmod", refuseUserObjects},
-    {"locals", refuseFrameLook}, {"vars", refuseFrameLook}, {"dir", refuseFrameLook},     {"getattr", attributeOr},
-    {"hasattr", hasAttribute},   {"setattr", setAttribute}, {"delattr", deleteAttribute}, {"type", typeOf},
-    {"super", superOf},          {"id", identityOf},        {"callable", callableTest},
+    {"len", lengthOf},
+    {"hash", refuseUserObjects},
+    {"divmod", refuseUserObjects},
+    {"locals", refuseFrameLook},
+    {"vars", refuseFrameLook},
+    {"dir", refuseFrameLook},
+    {"getattr", attributeOr},
+    {"hasattr", hasAttribute},
+    {"setattr", setAttribute},
+    {"delattr", deleteAttribute},
+    {"type", typeOf},
+    {"super", superOf},
+    {"id", identityOf},
+    {"callable", callableTest},
 };
 
 /// A function of torch in the hands of C code.
@@ -236,7 +246,8 @@ std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* c
   }
   if (callable == enterAgainFunction().get()) {
     PyObject* exit = PyTuple_GET_ITEM(args, 0);
-    if (!PyMethod_Check(exit)) unsupported("Unsupported context manager", "It cannot be entered again.", typeNameOf(exit));
+    if (!PyMethod_Check(exit))
+      unsupported("Unsupported context manager", "It cannot be entered again.", typeNameOf(exit));
     const VariableTracker manager{Ref::borrow(PyMethod_GET_SELF(exit)), nullptr, false};
     return t.call(t.loadAttribute(manager, "__enter__"), {}, nullptr);
   }

@@ -78,8 +78,9 @@ VariableTracker inlineCall(FrameTracer& tracer, const VariableTracker& callable,
   return {std::move(made), nullptr, false};
 }
 
-constexpr const char* kHookTables[] = {"_backward_hooks",    "_backward_pre_hooks",       "_forward_hooks",
-                                       "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs"};
+constexpr const char* kHookTables[] = {
+    "_backward_hooks",    "_backward_pre_hooks",        "_forward_hooks",
+    "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs"};
 
 /// A module without hooks is its forward; hooks run as torch's Python half runs them.
 bool hasHooks(FrameTracer& tracer, StandIn& standIn) {

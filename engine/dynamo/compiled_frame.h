@@ -17,10 +17,10 @@ struct CompiledFrame {
   std::vector<TracedCall> calls;
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
-  std::vector<Ref> results;  ///< templates
+  std::vector<Ref> results;                ///< templates
   std::map<std::size_t, SourcePtr> moved;  ///< results that are only handed on: where they come from
-  bool single = false;       ///< gives its only result instead of a tuple
-  std::vector<int> slots;    ///< which places of the frame its arguments are
+  bool single = false;                     ///< gives its only result instead of a tuple
+  std::vector<int> slots;                  ///< which places of the frame its arguments are
   Ref globals;
   std::unordered_set<PyObject*> freshFunctions;
   /// What was traced lives as long as this does.

@@ -144,7 +144,8 @@ class Attempt {
     m_tracer.modes.leaveAll();
     const bool before = gradModes().grad;
     if (m_tracer.graph.gradEnabled == before) return;
-    const Ref function = Ref::steal(PyObject_GetAttrString(Ref::steal(PyImport_ImportModule("torch._C")).get(), "_set_grad_enabled"));
+    const Ref function =
+        Ref::steal(PyObject_GetAttrString(Ref::steal(PyImport_ImportModule("torch._C")).get(), "_set_grad_enabled"));
     const Ref args = Ref::steal(PyTuple_Pack(1, before ? Py_True : Py_False));
     m_tracer.graph.record(Opcode::CallFunction, "torch._C._set_grad_enabled", {{}, {}, function, args, {}});
     m_tracer.graph.gradEnabled = before;
@@ -207,7 +208,8 @@ class Attempt {
     const std::vector<FrameInput>& inputs = m_tracer.graph.inputs();
     std::vector<SourcePtr> sources;
     for (const FrameInput& input : inputs)
-      if (input.symbol.empty() && input.source->name().find("._parameters[") == std::string::npos) sources.push_back(input.source);
+      if (input.symbol.empty() && input.source->name().find("._parameters[") == std::string::npos)
+        sources.push_back(input.source);
     if (sources.size() < 2) return;
     Guard guard;
     guard.kind = "NO_TENSOR_ALIASING";
@@ -311,7 +313,8 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         }
         if (!next) {
           // The frame runs as it was written, which is no graph break.
-          captureLog().skips.push_back({reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context),
+          captureLog().skips.push_back({reason.type,
+                                        reasonText(reason.type, reason.explanation, reason.hints, reason.context),
                                         reason.stack, false});
           return {};
         }
@@ -327,8 +330,10 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
     } catch (const Unsupported& reason) {
       // An input that is not traced at all.
       PyErr_Clear();
-      captureLog().skips.push_back(
-          {reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context), {fileAndLine(frame)}, false});
+      captureLog().skips.push_back({reason.type,
+                                    reasonText(reason.type, reason.explanation, reason.hints, reason.context),
+                                    {fileAndLine(frame)},
+                                    false});
       if (options.fullgraph) raiseFullGraph(reason);
       return {nullptr, options.fullgraph};
     }

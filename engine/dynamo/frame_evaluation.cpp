@@ -29,7 +29,7 @@ struct State {
   const FrameOptions* options = nullptr;  ///< null: nothing is compiled
   std::unordered_map<PyCodeObject*, FrameCache> caches;
   std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
-  std::unordered_set<PyObject*> written;  ///< code objects that were made here
+  std::unordered_set<PyObject*> written;             ///< code objects that were made here
 };
 
 State& state() {
@@ -187,7 +187,8 @@ PyObject* runEntry(const CacheEntry& entry, const FrameView& frame) {
 
 std::string placeOf(PyCodeObject* code) {
   const std::string path = textOf(code->co_filename);
-  return (path.starts_with("torch/") ? path : path.substr(path.rfind('/') + 1)) + ":" + std::to_string(code->co_firstlineno);
+  return (path.starts_with("torch/") ? path : path.substr(path.rfind('/') + 1)) + ":" +
+         std::to_string(code->co_firstlineno);
 }
 
 const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {

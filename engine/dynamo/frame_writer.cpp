@@ -367,7 +367,9 @@ int consumedBy(const Instruction& instruction) {
 }
 
 int producedBy(const Instruction& instruction) {
-  return instruction.op == Op::CALL || instruction.op == Op::CALL_FUNCTION_EX || instruction.op == Op::BINARY_SUBSCR ? 1 : 0;
+  return instruction.op == Op::CALL || instruction.op == Op::CALL_FUNCTION_EX || instruction.op == Op::BINARY_SUBSCR
+             ? 1
+             : 0;
 }
 
 Ref writeWholeFrame(const FrameShape& shape, const Ref& compiled) {

@@ -176,8 +176,9 @@ Guard containsGuard(const SourcePtr& source, const Ref& key, bool present) {
 }
 
 Guard hasAttributeGuard(const SourcePtr& source, const std::string& name, bool present) {
-  Guard guard = made("HASATTR", fmt::format("{}HASATTR: hasattr({}, '{}') == {}", present ? "" : "NO_", source->name(),
-                                            name, present ? "True" : "False"),
+  Guard guard = made("HASATTR",
+                     fmt::format("{}HASATTR: hasattr({}, '{}') == {}", present ? "" : "NO_", source->name(), name,
+                                 present ? "True" : "False"),
                      source);
   guard.about = source->name() + "." + name;
   guard.check = [name, present](PyObject* now, const FrameScope&) {
@@ -223,11 +224,18 @@ struct TensorMatch {
 
 /// C++'s name of a dtype: "Float", "Long".
 std::string scalarTypeName(DType dtype) {
-  static const std::unordered_map<std::string_view, const char*> names = {
-      {"torch.float32", "Float"}, {"torch.float64", "Double"},    {"torch.float16", "Half"},
-      {"torch.int64", "Long"},    {"torch.int32", "Int"},         {"torch.int16", "Short"},
-      {"torch.int8", "Char"},     {"torch.uint8", "Byte"},        {"torch.bool", "Bool"},
-      {"torch.bfloat16", "BFloat16"}, {"torch.complex64", "ComplexFloat"}, {"torch.complex128", "ComplexDouble"}};
+  static const std::unordered_map<std::string_view, const char*> names = {{"torch.float32", "Float"},
+                                                                          {"torch.float64", "Double"},
+                                                                          {"torch.float16", "Half"},
+                                                                          {"torch.int64", "Long"},
+                                                                          {"torch.int32", "Int"},
+                                                                          {"torch.int16", "Short"},
+                                                                          {"torch.int8", "Char"},
+                                                                          {"torch.uint8", "Byte"},
+                                                                          {"torch.bool", "Bool"},
+                                                                          {"torch.bfloat16", "BFloat16"},
+                                                                          {"torch.complex64", "ComplexFloat"},
+                                                                          {"torch.complex128", "ComplexDouble"}};
   const auto found = names.find(dtypeInfo(dtype).torchName);
   return found == names.end() ? std::string(dtypeInfo(dtype).torchName) : found->second;
 }
@@ -245,7 +253,8 @@ std::string listText(const std::vector<std::optional<std::int64_t>>& sizes) {
 }
 
 std::string TensorMatch::mismatch(PyObject* now) const {
-  if (Py_TYPE(now) != type || !isTensor(now)) return fmt::format("type mismatch. expected {}, actual {}", type->tp_name, Py_TYPE(now)->tp_name);
+  if (Py_TYPE(now) != type || !isTensor(now))
+    return fmt::format("type mismatch. expected {}, actual {}", type->tp_name, Py_TYPE(now)->tp_name);
   const Tensor other = tensorOf(now);
   if (other.dtype() != dtype)
     return fmt::format("dtype mismatch. expected {}, actual {}", scalarTypeName(dtype), scalarTypeName(other.dtype()));
@@ -274,8 +283,13 @@ std::string TensorMatch::mismatch(PyObject* now) const {
 Guard tensorGuard(PyObject* object, const Tensor& fake, const SourcePtr& source) {
   const Tensor tensor = tensorOf(object);
   const std::string className = Py_TYPE(object)->tp_name;
-  TensorMatch match{Py_TYPE(object), tensor.dtype(), tensor.device(), tensor.requiresGrad, plainOnly(fake.symSizes()),
-                    plainOnly(fake.symStrides()), {}};
+  TensorMatch match{Py_TYPE(object),
+                    tensor.dtype(),
+                    tensor.device(),
+                    tensor.requiresGrad,
+                    plainOnly(fake.symSizes()),
+                    plainOnly(fake.symStrides()),
+                    {}};
   const Sizes sizes = tensor.sizes(), strides = tensor.strides();
   for (std::size_t k = 0; k < strides.size(); ++k) {
     int from = -1;

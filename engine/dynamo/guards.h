@@ -12,12 +12,12 @@
 namespace kerf::inline dynamo {
 
 struct Guard {
-  std::string kind;      ///< as the guard's maker is called: "TENSOR_MATCH", "CONSTANT_MATCH"
-  std::string leaf;      ///< as the checked leaf is printed: "EQUALS_MATCH: L['n'] == 3"
-  SourcePtr source;      ///< null: of the state of torch
-  std::string about;     ///< what it is about, where that is not `source`: the attribute that hasattr() asked for
+  std::string kind;         ///< as the guard's maker is called: "TENSOR_MATCH", "CONSTANT_MATCH"
+  std::string leaf;         ///< as the checked leaf is printed: "EQUALS_MATCH: L['n'] == 3"
+  SourcePtr source;         ///< null: of the state of torch
+  std::string about;        ///< what it is about, where that is not `source`: the attribute that hasattr() asked for
   bool isInternal = false;  ///< PyTorch has none of this kind: it is checked, and not told
-  std::string userLine;  ///< line that asked for it: "file.py:3 in f"
+  std::string userLine;     ///< line that asked for it: "file.py:3 in f"
   /// Whether the object is still as it was. `scope` for guards that look at several sources.
   std::function<bool(PyObject* object, const FrameScope& scope)> check;
   /// What failed, as PyTorch says it; empty: the leaf.

@@ -20,8 +20,8 @@ void swap(T& t, const I& i) { std::swap(t.peek(1), t.peek(i.arg)); }
 
 void unbound(T& t, int slot) {
   const std::string name = t.variableName(slot);
-  unsupported("Attempted to read undefined local variable", "Should not be possible, unless `" + name + "` was deleted.",
-              "LOAD_FAST " + name);
+  unsupported("Attempted to read undefined local variable",
+              "Should not be possible, unless `" + name + "` was deleted.", "LOAD_FAST " + name);
 }
 
 void loadFast(T& t, const I& i) {

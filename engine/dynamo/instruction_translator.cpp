@@ -93,7 +93,8 @@ std::optional<std::vector<int>> InstructionTranslator::openWiths() const {
 
 void InstructionTranslator::noteStep() {
   ++m_steps;
-  if (m_parent == nullptr && m_stack.empty() && m_bytecode.handlerOf(m_current) == nullptr && m_tracer.graph.countCalls() > 1)
+  if (m_parent == nullptr && m_stack.empty() && m_bytecode.handlerOf(m_current) == nullptr &&
+      m_tracer.graph.countCalls() > 1)
     m_lastEmptyStep = m_steps;
   if (m_steps > 2'000'000) unsupported("Unsupported loop", "The frame executes too many instructions.", where());
 }

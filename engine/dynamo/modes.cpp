@@ -13,8 +13,7 @@ namespace {
 /// Makes a manager of torch and enters it.
 PyObject* enterNew(const char* type, PyObject* args) {
   const Ref torch = Ref::steal(PyImport_ImportModule("torch"));
-  const Ref manager =
-      Ref::steal(torch ? PyObject_Call(attributeOf(torch.get(), type).get(), args, nullptr) : nullptr);
+  const Ref manager = Ref::steal(torch ? PyObject_Call(attributeOf(torch.get(), type).get(), args, nullptr) : nullptr);
   const Ref entered = Ref::steal(manager ? PyObject_CallMethod(manager.get(), "__enter__", nullptr) : nullptr);
   return entered ? Py_NewRef(manager.get()) : nullptr;
 }
@@ -64,8 +63,8 @@ TracedModes::~TracedModes() {
   PyErr_Fetch(&type, &value, &trace);
   for (std::size_t k = m_entered.size(); k-- > 0;)
     if (m_entered[k].real) {
-      const Ref done = Ref::steal(
-          PyObject_CallMethod(m_entered[k].real.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+      const Ref done =
+          Ref::steal(PyObject_CallMethod(m_entered[k].real.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
       PyErr_Clear();
     }
   PyErr_Restore(type, value, trace);
@@ -89,10 +88,11 @@ VariableTracker TracedModes::enter(PyObject* manager, bool autocast) {
   EnteredMode mode;
   mode.manager = Ref::borrow(manager);
   mode.gradBefore = m_tracer.graph.gradEnabled;
-  mode.exitTarget = autocast ? "torch.amp.autocast_mode._exit_autocast" : "torch.autograd.grad_mode._exit_inference_mode";
-  mode.node = m_tracer.graph.recordOpaque(autocast ? "torch.amp.autocast_mode._enter_autocast"
-                                                   : "torch.autograd.grad_mode._enter_inference_mode",
-                                          function.get(), args.get());
+  mode.exitTarget =
+      autocast ? "torch.amp.autocast_mode._exit_autocast" : "torch.autograd.grad_mode._exit_inference_mode";
+  mode.node = m_tracer.graph.recordOpaque(
+      autocast ? "torch.amp.autocast_mode._enter_autocast" : "torch.autograd.grad_mode._enter_inference_mode",
+      function.get(), args.get());
   if (autocast) {
     const NativeScope native;
     mode.real = m_tracer.checked(PyObject_Call(function.get(), args.get(), nullptr));
@@ -112,8 +112,7 @@ void TracedModes::leave(std::size_t index) {
   m_tracer.graph.gradEnabled = mode.gradBefore;
   if (!mode.real) return;
   const NativeScope native;
-  const Ref done =
-      m_tracer.checked(PyObject_CallMethod(mode.real.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  const Ref done = m_tracer.checked(PyObject_CallMethod(mode.real.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
 }
 
 std::optional<VariableTracker> TracedModes::call(PyObject* callable) {

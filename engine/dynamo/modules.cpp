@@ -25,9 +25,8 @@ constexpr std::array<std::string_view, 21> kCalledModules = {
     "_struct",      "enum",        "_thread",  "_weakref", "weakref",    "re",        "_sre"};
 
 constexpr std::array<std::string_view, 19> kRefusedBuiltins = {
-    "hex",     "bin",    "oct",
-    "print",   "open",   "input", "exec",       "eval", "compile", "__import__", "breakpoint",
-    "globals", "locals", "id",    "memoryview", "help", "exit",    "quit",       "__build_class__"};
+    "hex",        "bin",     "oct",    "print", "open",       "input", "exec", "eval", "compile",        "__import__",
+    "breakpoint", "globals", "locals", "id",    "memoryview", "help",  "exit", "quit", "__build_class__"};
 
 std::string topLevel(const std::string& module) { return module.substr(0, module.find('.')); }
 

@@ -138,7 +138,8 @@ Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) 
     m_graph.setMeta(node, std::move(meta));
     return wrapTensorValue(value.tensor(), node);
   }
-  if (value.as<SymNumber>() != nullptr || isOnNumbers(name, m_calls.back().args.get())) return wrapComputed(value, node);
+  if (value.as<SymNumber>() != nullptr || isOnNumbers(name, m_calls.back().args.get()))
+    return wrapComputed(value, node);
   if (value.isList()) return wrapList(value.list(), node, name);
   if (value.isNone()) return Ref::borrow(Py_None);
   unsupported("torch.* op returned non-Tensor",
@@ -184,8 +185,7 @@ Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyO
 }
 
 Ref OutputGraph::recordOpaque(const std::string& target, PyObject* callable, PyObject* args) {
-  const NodeId node =
-      record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), {}});
+  const NodeId node = record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), {}});
   return wrapTensorValue(Tensor(), node);
 }
 

@@ -34,10 +34,13 @@ PyObject* inSymSlot(Body body) {
   }
 }
 
-bool isPlainOrSym(PyObject* object) { return PyLong_Check(object) || PyFloat_Check(object) || symOf(object) != nullptr; }
+bool isPlainOrSym(PyObject* object) {
+  return PyLong_Check(object) || PyFloat_Check(object) || symOf(object) != nullptr;
+}
 
 PyObject* symBinary(const char* name, PyObject* a, PyObject* b) {
-  if (proxyOf(a) == nullptr && proxyOf(b) == nullptr && (!isPlainOrSym(a) || !isPlainOrSym(b))) Py_RETURN_NOTIMPLEMENTED;
+  if (proxyOf(a) == nullptr && proxyOf(b) == nullptr && (!isPlainOrSym(a) || !isPlainOrSym(b)))
+    Py_RETURN_NOTIMPLEMENTED;
   return inSymSlot([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(2, a, b));
     if (proxyOf(a) != nullptr || proxyOf(b) != nullptr) return tensorOperator(tracer, name, args.get());
@@ -73,9 +76,8 @@ PyObject* symNegative(PyObject* a) { return symUnary("neg", a); }
 PyObject* symPositive(PyObject* a) { return Py_NewRef(a); }
 PyObject* symAbsolute(PyObject* a) { return symUnary("abs", a); }
 PyObject* symInvert(PyObject* a) {
-  return inSymSlot([&](FrameTracer& tracer) {
-    return tracer.checked(PyNumber_Invert(specialise(tracer, *symOf(a)).get()));
-  });
+  return inSymSlot(
+      [&](FrameTracer& tracer) { return tracer.checked(PyNumber_Invert(specialise(tracer, *symOf(a)).get())); });
 }
 PyObject* symDivmod(PyObject* a, PyObject* b) {
   const Ref quotient = Ref::steal(PyNumber_FloorDivide(a, b));
@@ -185,13 +187,13 @@ struct NumberFunction {
 };
 /// By "module.name". Those of one argument that is a float or int, those of two numbers.
 const std::unordered_map<std::string_view, NumberFunction> kNumberFunctions = {
-    {"builtins.max", {"torch.sym_max", 2}},  {"builtins.min", {"torch.sym_min", 2}},
-    {"builtins.abs", {"operator.abs", 1}},   {"builtins.round", {"builtins.round", 1}},
-    {"math.ceil", {"math.ceil", 1}},         {"math.floor", {"math.floor", 1}},
-    {"math.trunc", {"math.trunc", 1}},       {"math.sqrt", {"torch._sym_sqrt", 1}},
-    {"math.pow", {"math.pow", 2}},           {"math.log2", {"math.log2", 1}},
-    {"math.exp", {"math.exp", 1}},           {"math.log", {"math.log", 1}},
-    {"math.sin", {"math.sin", 1}},           {"math.cos", {"math.cos", 1}},
+    {"builtins.max", {"torch.sym_max", 2}}, {"builtins.min", {"torch.sym_min", 2}},
+    {"builtins.abs", {"operator.abs", 1}},  {"builtins.round", {"builtins.round", 1}},
+    {"math.ceil", {"math.ceil", 1}},        {"math.floor", {"math.floor", 1}},
+    {"math.trunc", {"math.trunc", 1}},      {"math.sqrt", {"torch._sym_sqrt", 1}},
+    {"math.pow", {"math.pow", 2}},          {"math.log2", {"math.log2", 1}},
+    {"math.exp", {"math.exp", 1}},          {"math.log", {"math.log", 1}},
+    {"math.sin", {"math.sin", 1}},          {"math.cos", {"math.cos", 1}},
     {"math.tanh", {"math.tanh", 1}},
 };
 

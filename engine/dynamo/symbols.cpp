@@ -49,9 +49,8 @@ SymSizes symStridesOf(const Tensor& real, const SymSizes& sizes) {
   SymSizes made(strides);
   std::vector<std::size_t> order(strides.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return strides[a] != strides[b] ? strides[a] < strides[b] : a > b;
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return strides[a] != strides[b] ? strides[a] < strides[b] : a > b; });
   for (std::size_t at = 0; at < order.size(); ++at)
     for (std::size_t below = at; below-- > 0;) {
       const std::size_t a = order[at], b = order[below];
@@ -79,7 +78,8 @@ SymInt FrameSymbols::sizeSymbol(std::int64_t size, const SourcePtr& source, bool
   if (size < 2) return size;
   for (const InputSymbol& known : m_symbols) {
     if (known.source->name() == source->name()) return m_env->addSymbol({known.name, size, {}, "", false});
-    if (!shares || known.source->kind() != Source::Kind::Size || PyLong_AsLongLong(known.number.get()) != size) continue;
+    if (!shares || known.source->kind() != Source::Kind::Size || PyLong_AsLongLong(known.number.get()) != size)
+      continue;
     m_sameSizes.emplace_back(known.source, source);
     return m_env->addSymbol({known.name, size, {}, "", false});
   }

@@ -60,7 +60,7 @@ class FrameSymbols {
   std::shared_ptr<ShapeEnv> m_env;
   ShapeEnv::Scope m_scope;
   std::vector<InputSymbol> m_symbols;
-  std::vector<Symbolic> m_conditions;                          ///< besides those of the ShapeEnv
+  std::vector<Symbolic> m_conditions;                        ///< besides those of the ShapeEnv
   std::vector<std::pair<SourcePtr, SourcePtr>> m_sameSizes;  ///< one symbol has both (duck shaping)
   int m_nextName = 0;
 };

@@ -200,10 +200,11 @@ void refuseScalarIndexes(PyObject* key) {
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k)
     if (const ProxyState* proxy = proxyOf(PyTuple_GET_ITEM(key, k)))
       if (proxy->fake.dim() == 0 && !isFloating(proxy->fake.dtype()))
-        unsupported("Data dependent operator",
-                    "Operator `aten._local_scalar_dense.default` has a non-Tensor output whose value is dependent on the "
-                    "data of Tensor inputs.",
-                    "aten._local_scalar_dense.default");
+        unsupported(
+            "Data dependent operator",
+            "Operator `aten._local_scalar_dense.default` has a non-Tensor output whose value is dependent on the "
+            "data of Tensor inputs.",
+            "aten._local_scalar_dense.default");
 }
 
 void shareIdentity(ProxyState& a, ProxyState& b) {
@@ -280,11 +281,11 @@ Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
     }
   }
   if (op == "pow")
-    if (const SymState* exponent = symOf(PyTuple_GET_ITEM(args, 1)); exponent && exponent->number.kind == SymKind::Float) {
+    if (const SymState* exponent = symOf(PyTuple_GET_ITEM(args, 1));
+        exponent && exponent->number.kind == SymKind::Float) {
       // A square root is another operator.
       tracer.noteUse(*exponent);
-      tracer.symbols.decide(
-          *Symbolic::call("Eq", {tracer.symbols.expression(exponent->number), Symbolic::real(0.5)}));
+      tracer.symbols.decide(*Symbolic::call("Eq", {tracer.symbols.expression(exponent->number), Symbolic::real(0.5)}));
     }
   const Ref function = operatorFunction(name);
   Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);

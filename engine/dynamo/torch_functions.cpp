@@ -91,8 +91,9 @@ Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* c
     return tensorMethod(tracer, PyTuple_GET_ITEM(args, 0), last, rest.get(), kwargs);
   }
   if (last.starts_with("_has_torch_function")) return Ref::borrow(Py_False);
-  if (name.starts_with("torch._C.") && callableOf(callable).empty() && !PyFunction_Check(callable) && last != "_set_grad_enabled" &&
-      last != "is_grad_enabled" && last != "_log_api_usage_once" && !kConstantFunctions.contains(last))
+  if (name.starts_with("torch._C.") && callableOf(callable).empty() && !PyFunction_Check(callable) &&
+      last != "_set_grad_enabled" && last != "is_grad_enabled" && last != "_log_api_usage_once" &&
+      !kConstantFunctions.contains(last))
     unsupported("Unsupported function call", "Dynamo cannot trace what changes the state of torch.", name);
   if (last == "_set_grad_enabled") return setGradEnabled(tracer, "torch._C._set_grad_enabled", callable, args);
   if (last == "is_grad_enabled") return Ref::borrow(tracer.graph.gradEnabled ? Py_True : Py_False);

@@ -96,7 +96,8 @@ void FrameTracer::guardKeys(PyObject* dict) {
 
 void FrameTracer::realizeDeep(PyObject* value) {
   if (value == nullptr || isConstant(value) || proxyOf(value) != nullptr) return;
-  if (const auto iterated = iterators.find(value); iterated != iterators.end()) return realizeDeep(iterated->second.list.get());
+  if (const auto iterated = iterators.find(value); iterated != iterators.end())
+    return realizeDeep(iterated->second.list.get());
   if (std::ranges::find(m_realizing, value) != m_realizing.end()) return;
   m_realizing.push_back(value);
   VariableTracker whole{Ref::borrow(value), nullptr, false};

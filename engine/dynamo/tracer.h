@@ -33,8 +33,8 @@ class FrameTracer {
   /// Arguments of the call that is about to be inlined: its frame takes their sources.
   const std::vector<VariableTracker>* pendingArguments = nullptr;
   VariableTracker pendingCallable;
-  VariableTracker returned;         ///< what the last inlined frame gave, with its source
-  PyObject* rootGlobals = nullptr;  ///< of the frame that is compiled; borrowed
+  VariableTracker returned;                  ///< what the last inlined frame gave, with its source
+  PyObject* rootGlobals = nullptr;           ///< of the frame that is compiled; borrowed
   std::unordered_set<PyObject*> metModules;  ///< modules that were looked at by another name before
   /// Iterators over lists of the program, whose items keep their sources.
   struct ListIterator {

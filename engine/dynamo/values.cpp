@@ -164,8 +164,7 @@ void refuseOwnHash(PyObject* key) {
 }
 
 std::string typeNameOf(PyObject* object) {
-  if (const SymState* number = symOf(object))
-    return reinterpret_cast<PyTypeObject*>(pythonTypeOf(*number))->tp_name;
+  if (const SymState* number = symOf(object)) return reinterpret_cast<PyTypeObject*>(pythonTypeOf(*number))->tp_name;
   if (const ProxyState* proxy = proxyOf(object); proxy && proxy->pythonClass)
     return reinterpret_cast<PyTypeObject*>(proxy->pythonClass.get())->tp_name;
   const std::string full = Py_TYPE(object)->tp_name;

@@ -45,9 +45,9 @@ std::string printed(const std::string& body, const std::string& calls) {
 }
 
 TEST(DynamoProgram, SizesThatDifferBecomeSymbols) {
-  EXPECT_EQ(printed("def f(x): return x.sum() / (x.shape[0] + 1)\n",
-                    "for n in (3, 7, 15): print(float(g(torch.ones(n))))"),
-            "0.75\n0.875\n0.9375\n2\n");
+  EXPECT_EQ(
+      printed("def f(x): return x.sum() / (x.shape[0] + 1)\n", "for n in (3, 7, 15): print(float(g(torch.ones(n))))"),
+      "0.75\n0.875\n0.9375\n2\n");
 }
 
 TEST(DynamoProgram, NumbersThatDifferBecomeSymbols) {
@@ -63,10 +63,11 @@ TEST(DynamoProgram, BranchesOnSymbolsAreGuards) {
 }
 
 TEST(DynamoProgram, GoesOnInsideAWithBlockOfTorch) {
-  EXPECT_EQ(printed("def f(x):\n    with torch.no_grad():\n        y = x * 2\n        print('in', torch.is_grad_enabled())\n"
-                    "        z = y + 1\n    return z, x * 3\n",
-                    "a, b = g(torch.ones(2, requires_grad=True))\nprint(a.requires_grad, b.requires_grad, float(a.sum()))"),
-            "in False\nFalse True 6.0\n2\n");
+  EXPECT_EQ(
+      printed("def f(x):\n    with torch.no_grad():\n        y = x * 2\n        print('in', torch.is_grad_enabled())\n"
+              "        z = y + 1\n    return z, x * 3\n",
+              "a, b = g(torch.ones(2, requires_grad=True))\nprint(a.requires_grad, b.requires_grad, float(a.sum()))"),
+      "in False\nFalse True 6.0\n2\n");
 }
 
 TEST(DynamoProgram, RecordsAStraightLine) {

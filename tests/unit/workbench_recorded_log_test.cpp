@@ -47,7 +47,8 @@ TEST(RecordedLog, ComparesBreaksByUserLineAndId) {
 }
 
 TEST(RecordedLog, CountsGuardsOfTheFirstCallOnly) {
-  EXPECT_EQ(compareLog(recorded, given(), 2)["guards"], "of 1 recorded 0 are missing (), 1 are more (TYPE_MATCH L['later'])");
+  EXPECT_EQ(compareLog(recorded, given(), 2)["guards"],
+            "of 1 recorded 0 are missing (), 1 are more (TYPE_MATCH L['later'])");
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ GivenRun runRecorded(const Path& path, const Recording& recording, bool compiled
   run.driver = "import torch\nanswer = torch._C._dynamo.log()\n";
   if (!recording.isScript) {
     run.prologue = "import torch\ntorch.manual_seed(0)\n";
-    run.driver = std::string(eagerCalls()) + (compiled ? "\nanswer = _kerf_run(True)\n" : "\nanswer = _kerf_run(False)\n");
+    run.driver =
+        std::string(eagerCalls()) + (compiled ? "\nanswer = _kerf_run(True)\n" : "\nanswer = _kerf_run(False)\n");
   }
   auto ran = runProgramValues(run, stop);
   if (!ran) return {ran.error().text(), {}, {}, {}, 0};
@@ -130,7 +131,8 @@ Result<ConformanceAnswer> replayPrograms(const Path& folder, const Job& job) {
   const std::vector<Path> programs = recordedIn(folder);
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const std::string name = programs[k].stem().string();
-    if (!job.progress(fmt::format("{} of {} programs: {}", k + 1, programs.size(), name), double(k) / double(programs.size())))
+    if (!job.progress(fmt::format("{} of {} programs: {}", k + 1, programs.size(), name),
+                      double(k) / double(programs.size())))
       return fail(ErrorCode::Cancelled, "stopped");
     KERF_TRY(const Recording recording, readRecording(Path(programs[k]).replace_extension(".json")));
     count(answer, name, differencesOf(programs[k], recording, job.stop));

@@ -58,8 +58,7 @@ Lines nodeLines(const json& nodes, std::size_t target) {
 /// The recorder imported the program as a module of its name; here it is __main__.
 json withModuleName(json nodes, const std::string& name) {
   for (json& node : nodes)
-    if (const std::string target = textAt(node, 2); target.starts_with("__main__."))
-      node[2] = name + target.substr(8);
+    if (const std::string target = textAt(node, 2); target.starts_with("__main__.")) node[2] = name + target.substr(8);
   return nodes;
 }
 
@@ -76,7 +75,9 @@ std::string compareNested(const json& recorded, const json& given) {
 
 std::string compareGraph(const json& recorded, const json& given, const std::string& name) {
   const Lines wanted = nodeLines(itemsOf(recorded, "nodes"), 3);
-  if (std::string text = compareLines("node", wanted, nodeLines(withModuleName(itemsOf(given, "nodes"), name), 2)); !text.empty()) return text;
+  if (std::string text = compareLines("node", wanted, nodeLines(withModuleName(itemsOf(given, "nodes"), name), 2));
+      !text.empty())
+    return text;
   const Lines sources = itemsOf(recorded, "sources").get<Lines>();
   if (std::string text = compareLines("placeholder", sources, itemsOf(given, "sources").get<Lines>()); !text.empty())
     return text;
@@ -87,7 +88,8 @@ std::string compareGraphs(const json& recorded, const json& log) {
   const json& wanted = itemsOf(recorded, "graphs");
   const json& got = itemsOf(log, "graphs");
   for (std::size_t k = 0; k < std::min(wanted.size(), got.size()); ++k)
-    if (std::string text = compareGraph(wanted[k], got[k], recorded.value("name", "")); !text.empty()) return fmt::format("graph {}: {}", k, text);
+    if (std::string text = compareGraph(wanted[k], got[k], recorded.value("name", "")); !text.empty())
+      return fmt::format("graph {}: {}", k, text);
   return wanted.size() == got.size() ? "" : fmt::format("{} graphs, recorded {}", got.size(), wanted.size());
 }
 
@@ -158,10 +160,10 @@ std::string compareGuards(const json& explain, const json& log, std::size_t firs
   std::ranges::set_difference(wanted, got, std::back_inserter(missing));
   std::ranges::set_difference(got, wanted, std::back_inserter(more));
   if (missing.empty() && more.empty()) return "";
-  return fmt::format("of {} recorded {} are missing ({}), {} are more ({})", wanted.size(), missing.size(),
-                     fmt::join(missing.begin(), missing.begin() + std::min<std::ptrdiff_t>(std::ssize(missing), 3), "; "),
-                     more.size(),
-                     fmt::join(more.begin(), more.begin() + std::min<std::ptrdiff_t>(std::ssize(more), 3), "; "));
+  return fmt::format(
+      "of {} recorded {} are missing ({}), {} are more ({})", wanted.size(), missing.size(),
+      fmt::join(missing.begin(), missing.begin() + std::min<std::ptrdiff_t>(std::ssize(missing), 3), "; "), more.size(),
+      fmt::join(more.begin(), more.begin() + std::min<std::ptrdiff_t>(std::ssize(more), 3), "; "));
 }
 
 }  // namespace

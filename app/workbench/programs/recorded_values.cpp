@@ -49,7 +49,8 @@ std::string compareCall(std::size_t number, const json& recorded, const json& gi
                      recorded.value("result", json()).dump().substr(0, 200));
 }
 
-std::string compareTensors(const Recording& recording, const ValueList& names, const ValueList& tensors, bool compiled) {
+std::string compareTensors(const Recording& recording, const ValueList& names, const ValueList& tensors,
+                           bool compiled) {
   std::map<std::string, const Tensor*> given;
   for (std::size_t i = 0; i < std::min(names.size(), tensors.size()); ++i)
     if (names[i].as<std::string>() && tensors[i].isTensor()) given[*names[i].as<std::string>()] = &tensors[i].tensor();
