@@ -165,6 +165,7 @@ double largestOf(DType dtype) {
 struct HiddenFigures {
   double largest;           ///< of the dtype: infinities of numbers above it are right
   std::int64_t nan = 0;     ///< of res, where neither ref nor fp64 has one
+  std::int64_t number = 0;  ///< of res, infinite ones too, where both have NaN
   std::int64_t inf = 0;     ///< where res has one and the others agree on something else, or the other way round
   std::int64_t finite = 0;  ///< in all three: the squares are of those
   double squaresRes = 0, squaresRef = 0;
@@ -176,12 +177,14 @@ struct HiddenFigures {
       squaresRef += (ref - truth) * (ref - truth);
       return;
     }
+    if (std::isnan(res)) {
+      nan += !std::isnan(ref) && !std::isnan(truth);
+      return;
+    }
+    number += std::isnan(ref) && std::isnan(truth);
     const bool bothFinite = std::isfinite(ref) && std::isfinite(truth);
     if (!bothFinite && !(std::isinf(ref) && ref == truth)) return;  // nothing to hold on to
-    if (std::isnan(res))
-      ++nan;
-    else if (bothFinite ? std::abs(truth) <= largest : res != ref)
-      ++inf;
+    if (bothFinite ? std::abs(truth) <= largest : res != ref) ++inf;
   }
 };
 
@@ -209,10 +212,13 @@ std::string placesText(std::int64_t count) { return fmt::format("{} {}", count, 
 Result<void> compareWhatIsHidden(const ComparedTensors& t) {
   if (t.ref.sizes() != t.res.sizes() || t.ref.sizes() != t.fp64.sizes()) return {};
   KERF_TRY(const HiddenFigures hidden, hiddenFigures(t));
-  if (hidden.nan + hidden.inf > 0) t.verdict.same = false;
+  if (hidden.nan + hidden.inf + hidden.number > 0) t.verdict.same = false;
   if (hidden.nan > 0)
     return t.reject(
         fmt::format("Accuracy failed: NaN at {} where the reference and fp64 have none", placesText(hidden.nan)));
+  if (hidden.number > 0)
+    return t.reject(fmt::format("Accuracy failed: a number at {} where the reference and fp64 have NaN",
+                                placesText(hidden.number)));
   if (hidden.inf > 0)
     return t.reject(
         fmt::format("Accuracy failed: finite against infinite, or another sign of infinity, at {} where "

@@ -227,6 +227,20 @@ TEST(ExactSpecials, ABetterResultAndOneBeyondTheRangeAreTheSame) {
   EXPECT_TRUE(same(DType::BFloat16, 3e38, infinity, 3.4e38));
 }
 
+TEST(ExactSpecials, ANumberWhereReferenceAndTruthHaveNanIsDifferent) {
+  const SameOptions exact{.equalNan = true, .exactSpecials = true};
+  const Tensor ref = tensor(DType::Float32, {nan, 1}), truth = tensor(DType::Float64, {nan, 1});
+  for (const double wrong : {0.0, infinity, -infinity}) {
+    const Tensor res = tensor(DType::Float32, {wrong, 1});
+    EXPECT_TRUE(verdict(ref, res, truth, {.equalNan = true}).same) << "PyTorch's own answer";
+    EXPECT_EQ(verdict(ref, res, truth, exact).reason,
+              "Accuracy failed: a number at 1 place where the reference and fp64 have NaN");
+  }
+  EXPECT_FALSE(verdict(tensor(DType::Float32, {infinity, 1}), tensor(DType::Float32, {nan, 1}),
+                       tensor(DType::Float64, {2, 1}), exact)
+                   .same);
+}
+
 TEST(ExactSpecials, OneNanDoesNotHideTheErrorsOfFiniteElements) {
   const SameOptions exact{.equalNan = true, .exactSpecials = true};
   const Tensor ref = tensor(DType::Float32, {nan, 1, 2}), truth = tensor(DType::Float64, {nan, 1, 2});

@@ -209,14 +209,19 @@ class Propagation {
     return what || value.has_value();
   }
 
-  /// Ops whose kernels choose the layout of what they give, each device its own.
-  static bool choosesStrides(const Node& node) {
-    constexpr std::string_view marks[] = {"conv",   "attention", "batch_norm", "mm",   "cudnn",  "miopen",
-                                          "mkldnn", "rnn",       "lstm",       "gru",  "linalg", "fft",
-                                          "matmul", "linear",    "einsum",     "empty"};
-    return node.op() != Opcode::CallFunction || !node.target().starts_with("torch.ops.aten.") ||
-           std::ranges::any_of(marks,
-                               [&](std::string_view mark) { return node.target().find(mark) != std::string::npos; });
+  /// Ops whose kernels choose the layout of what they give, each device its own, and what is taken out of their results.
+  bool choosesStrides(const Node& node) const {
+    constexpr std::string_view marks[] = {"conv",   "attention",     "batch_norm", "cudnn",       "miopen",
+                                          "mkldnn", "rnn",           "lstm",       "gru",         "linalg",
+                                          "fft",    "matmul",        "linear",     "einsum",      "empty",
+                                          "scaled", "instance_norm", "group_norm", "higher_order"};
+    const std::string& target = node.target();
+    if (node.op() == Opcode::CallFunction && target.ends_with("operator.getitem") && !node.inputs().empty()) {
+      const Node& source = m_module.graph.node(node.inputs()[0]);
+      if (source.meta().value.tensor() == nullptr) return choosesStrides(source);
+    }
+    return (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) ||
+           std::ranges::any_of(marks, [&](std::string_view mark) { return target.find(mark) != std::string::npos; });
   }
 
   /// Whether the old meta says the same, and in symbols (as they were recorded) wherever the new one does.
