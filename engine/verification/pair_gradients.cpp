@@ -30,8 +30,8 @@ Result<SlotValues> valuesAt(const StagePlan& plan, const StageRuns& runs, const 
   SlotValues values;
   RandomDraws draws = runs.draws();
   for (const std::size_t index : pair.after) {
-    KERF_TRY(StageRun run, runStage(plan.stages[index], runs.module(index), inputs,
-                                    {.draws = draws, .prints = false, .stop = stop}));
+    KERF_TRY(StageRun run,
+             runStage(plan.stages[index], runs.module(index), inputs, {.draws = draws, .prints = false, .stop = stop}));
     draws = run.draws;
     for (auto& [slot, value] : run.values) {
       if (slot.starts_with("saved:")) inputs.insert_or_assign(slot, value);

@@ -117,8 +117,7 @@ class Campaign {
     return std::ranges::any_of(verdict.pairs, [&](const PairVerdict& pair) {
       const auto& others = pair.changed.others;
       return pair.kind == PairVerdict::Kind::Different &&
-             (pair.changed.node == change.change.node ||
-              std::ranges::find(others, change.change.node) != others.end());
+             (pair.changed.node == change.change.node || std::ranges::find(others, change.change.node) != others.end());
     });
   }
 

@@ -17,11 +17,11 @@ struct SeededOptions {
 };
 
 struct SeededReport {
-  int tried = 0;                   ///< changes that were drawn
-  int effects = 0;                 ///< those that change what the stage gives, by themselves
-  int seen = 0;                    ///< compilations that are called different
-  int stagesNamed = 0;             ///< in which every changed stage is named
-  int nodesNamed = 0;              ///< and every changed node
+  int tried = 0;                    ///< changes that were drawn
+  int effects = 0;                  ///< those that change what the stage gives, by themselves
+  int seen = 0;                     ///< compilations that are called different
+  int stagesNamed = 0;              ///< in which every changed stage is named
+  int nodesNamed = 0;               ///< and every changed node
   std::vector<std::string> missed;  ///< what was not seen, or a stage that was not named
 };
 

@@ -18,20 +18,31 @@ struct OtherOp {
   std::string_view op, other;
 };
 constexpr OtherOp otherOps[] = {
-    {"aten.add.Tensor", "aten.sub.Tensor"},       {"aten.sub.Tensor", "aten.add.Tensor"},
-    {"aten.mul.Tensor", "aten.add.Tensor"},       {"aten.div.Tensor", "aten.mul.Tensor"},
-    {"aten.relu.default", "aten.tanh.default"},   {"aten.sigmoid.default", "aten.tanh.default"},
-    {"aten.tanh.default", "aten.sigmoid.default"}, {"aten.exp.default", "aten.expm1.default"},
-    {"aten.cos.default", "aten.sin.default"},     {"aten.sin.default", "aten.cos.default"},
-    {"aten.rsqrt.default", "aten.sqrt.default"},  {"aten.le.Scalar", "aten.ge.Scalar"},
-    {"aten.ge.Scalar", "aten.lt.Scalar"},         {"aten.gt.Scalar", "aten.lt.Scalar"},
-    {"aten.maximum.default", "aten.minimum.default"}, {"aten.amax.default", "aten.amin.default"},
-    {"aten.sum.dim_IntList", "aten.mean.dim"},    {"aten.neg.default", "aten.alias.default"},
-    {"torch.relu", "torch.tanh"},                 {"torch.add", "torch.sub"},
+    {"aten.add.Tensor", "aten.sub.Tensor"},
+    {"aten.sub.Tensor", "aten.add.Tensor"},
+    {"aten.mul.Tensor", "aten.add.Tensor"},
+    {"aten.div.Tensor", "aten.mul.Tensor"},
+    {"aten.relu.default", "aten.tanh.default"},
+    {"aten.sigmoid.default", "aten.tanh.default"},
+    {"aten.tanh.default", "aten.sigmoid.default"},
+    {"aten.exp.default", "aten.expm1.default"},
+    {"aten.cos.default", "aten.sin.default"},
+    {"aten.sin.default", "aten.cos.default"},
+    {"aten.rsqrt.default", "aten.sqrt.default"},
+    {"aten.le.Scalar", "aten.ge.Scalar"},
+    {"aten.ge.Scalar", "aten.lt.Scalar"},
+    {"aten.gt.Scalar", "aten.lt.Scalar"},
+    {"aten.maximum.default", "aten.minimum.default"},
+    {"aten.amax.default", "aten.amin.default"},
+    {"aten.sum.dim_IntList", "aten.mean.dim"},
+    {"aten.neg.default", "aten.alias.default"},
+    {"torch.relu", "torch.tanh"},
+    {"torch.add", "torch.sub"},
 };
 
 Found changeOp(Graph& graph, const Node& node, Dice&) {
-  const auto known = std::ranges::find_if(otherOps, [&](const OtherOp& row) { return node.target().ends_with(row.op); });
+  const auto known =
+      std::ranges::find_if(otherOps, [&](const OtherOp& row) { return node.target().ends_with(row.op); });
   if (known == std::end(otherOps)) return {};
   std::string target = node.target();
   target.replace(target.size() - known->op.size(), std::string::npos, known->other);
@@ -104,7 +115,8 @@ Found otherOperand(Graph& graph, const Node& node, Dice& dice) {
   const auto others = alike(graph, node.id(), *operand);
   if (others.empty()) return {};
   const NodeId chosen = dice.pick(others);
-  const std::string text = fmt::format("argument {}: {} → {}", at, graph.node(*operand).name(), graph.node(chosen).name());
+  const std::string text =
+      fmt::format("argument {}: {} → {}", at, graph.node(*operand).name(), graph.node(chosen).name());
   args[at] = chosen;
   graph.setArgs(node.id(), args);
   return text;
@@ -121,7 +133,8 @@ Found leaveOut(Graph& graph, const Node& node, Dice&) {
   return {};
 }
 
-constexpr Found (*kinds[])(Graph&, const Node&, Dice&) = {changeOp, changeArgument, swapOperands, otherOperand, leaveOut};
+constexpr Found (*kinds[])(Graph&, const Node&, Dice&) = {changeOp, changeArgument, swapOperands, otherOperand,
+                                                          leaveOut};
 
 }  // namespace
 
