@@ -90,6 +90,15 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(report()["nodes"], report()["in_kerf"], report()["reasons"])
 
 
+    @unittest.skipIf(torch is None, "there is no torch")
+    def test_inputs_lie_as_they_lie(self):
+        from kerf.backend import kerf
+
+        call = torch.compile(lambda a, b, c, d: (a + b, c * 2, d.sum()), backend=kerf)
+        given = torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(3, 2).t(), torch.arange(24.0).reshape(4, 6)[1:, ::2], torch.zeros(0, 3)
+        torch.testing.assert_close(call(*given), (given[0] + given[1], given[2] * 2, given[3].sum()))
+
+
 class ProgramTest(unittest.TestCase):
     def test_without_the_program_it_is_said(self):
         from unittest import mock
