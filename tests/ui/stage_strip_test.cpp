@@ -203,6 +203,7 @@ TEST_F(StripWindow, RecordedStagesStandInTheOrderOfCompilation) {
     }
   EXPECT_GT(cells.back().kernels, 0);
   EXPECT_TRUE(std::ranges::any_of(cells, [](const StageCell& cell) { return cell.milliseconds > 0; }));
+  m_window->places().go(WorkPlace::Graph);  // a trace is looked over first
   EXPECT_TRUE(m_window->stageStrip().verify().isVisible());
 }
 

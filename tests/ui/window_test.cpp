@@ -32,7 +32,7 @@ TEST_F(Window, FillsTheCaptureTree) {
   const auto* model = m_window->capturesPanel().tree().model();
   ASSERT_EQ(model->rowCount(), 1);
   const auto capture = model->index(0, 0);
-  EXPECT_EQ(capture.data().toString().toStdString(), "mlp8/minifier_launcher.py");
+  EXPECT_EQ(capture.data().toString().toStdString(), "mlp8  minifier_launcher.py");
   ASSERT_EQ(model->rowCount(capture), 1);
   EXPECT_EQ(model->index(0, 0, capture).data().toString().toStdString(), "forward");
 }
