@@ -120,6 +120,7 @@ Result<Argument> GraphTextValue::classify(std::string_view raw) const {
   if (raw == "None") return Argument();
   if (raw == "True" || raw == "False") return Argument(raw == "True");
   if (raw == "Ellipsis") return Argument(Ellipsis{});
+  if (raw == "...") return fail(ErrorCode::BadInput, "arguments are left out here ('...')");
   if (auto number = numberFromText(raw)) return std::move(*number);
   if (raw.starts_with("slice(") && raw.ends_with(")")) return quoted(raw);
   if (raw.starts_with("torch.")) {

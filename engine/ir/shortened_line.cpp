@@ -51,6 +51,29 @@ void close(std::string& text, std::string& open, std::size_t keep) {
   }
 }
 
+/// "(args = (%x, ...), kwargs = {})" without the dots; nothing where there are none between brackets and commas.
+std::optional<std::string> withoutDots(std::string_view line) {
+  std::string text(line);
+  bool found = false;
+  for (std::size_t at = text.find(ellipsis); at != std::string::npos; at = text.find(ellipsis, at + 1)) {
+    const std::size_t end = at + ellipsis.size();
+    if (at == 0 || end >= text.size()) return std::nullopt;
+    const bool first = std::string_view("([{").find(text[at - 1]) != std::string_view::npos;
+    const bool later = at > 1 && text[at - 1] == ' ' && text[at - 2] == ',';
+    const bool closes = std::string_view(")]}").find(text[end]) != std::string_view::npos;
+    if (!(first || later) || !(closes || text[end] == ',')) continue;
+    if (first)
+      text.erase(at, closes ? ellipsis.size() : ellipsis.size() + 2);
+    else if (text[end] == ')')
+      text.erase(at - 1, ellipsis.size() + 1);  // a tuple of one keeps its comma
+    else
+      text.erase(at - 2, ellipsis.size() + 2);
+    found = true;
+    --at;
+  }
+  return found ? std::optional(text) : std::nullopt;
+}
+
 }  // namespace
 
 bool isEllipsis(std::string_view line) {
@@ -61,6 +84,7 @@ bool isEllipsis(std::string_view line) {
 }
 
 std::optional<std::string> completedGraphLine(std::string_view line) {
+  if (auto text = withoutBlanks(line).ends_with(')') ? withoutDots(line) : std::nullopt) return text;
   const auto told = toldPart(line);
   constexpr std::string_view arguments = "(args = ";
   if (!told || told->find(arguments) == std::string_view::npos) return std::nullopt;

@@ -52,8 +52,9 @@ TEST(BadInput, NamesLineAndReason) {
       {reluRepro("    reader.tensor(buf3, (4, 4))  # x\n"), "buf3", "the storage 'buf3' is not defined"},
       {reluRepro(std::string(oneTensor) + "    reader.symint(3)  # y\n"), "reader.symint(3)",
        "forward takes 1 arguments, load_args makes 2"},
-      {reluRepro("    buf0 = reader.storage(None, 60)\n    reader.tensor(buf0, (4, 4))  # x\n"), "(4, 4)",
-       "the tensor 'x' needs 64 bytes, its storage has 60"},
+      {reluRepro("    buf0 = reader.storage('" + std::string(40, 'a') +
+                 "', 60)\n    reader.tensor(buf0, (4, 4))  # x\n"),
+       "(4, 4)", "the tensor 'x' needs 64 bytes, its storage has 60"},
       {relu(head + "        c = self.c\n        return (c,)\n", oneTensor), "self.c",
        "self.c is not defined in __init__"},
       {reproAround("        import os\n", head + "        return (x,)\n", oneTensor), "import os",

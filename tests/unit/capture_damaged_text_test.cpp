@@ -305,5 +305,39 @@ TEST(OddCalls, ExecutorchNamesAreReadAsAten) {
   EXPECT_EQ(target("e"), "torch.ops.aten.add.Tensor");
 }
 
+TEST(DamagedText, DotsAmongArgumentsAreLeftOut) {
+  const Capture capture = imported(
+      "graph():\n    %x : [num_users=2] = placeholder[target=x]\n"
+      "    %a : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, ...), kwargs = {})\n"
+      "    %b : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%a, ..., %x], 0), kwargs = "
+      "{...})\n"
+      "    return (b,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const Graph& graph = capture.graphs[0].module.graph;
+  ASSERT_TRUE(graph.find("a") && graph.find("b"));
+  EXPECT_EQ(graph.node(*graph.find("a")).args().size(), 1u);
+  EXPECT_EQ(graph.node(*graph.find("b")).args()[0].asList()->items.size(), 2u);
+  EXPECT_TRUE(graph.node(*graph.find("b")).kwargs().empty());
+}
+
+TEST(DamagedText, AStringMayEndOnTheLineOfTheReturn) {
+  const Capture capture = imported(
+      "class TestThing(TestCase):\n    def test_a(self):\n        self.check(str(gm.graph).strip(), '''\\\n"
+      "graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
+      "    %r : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})\n    return r''')\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "x r output");
+}
+
+TEST(DamagedText, ADeviceMayBeToldAsText) {
+  const Capture capture = imported(
+      "class <lambda>(torch.nn.Module):\n    def forward(self, x: \"f32[8, 4]\"):\n"
+      "        ones: \"f32[4]\" = torch.ops.aten.ones.default([4], dtype = torch.float32, device = 'xpu:1')\n"
+      "        y: \"f32[8, 4]\" = torch.ops.aten.add.Tensor(x, ones);  x = ones = None\n        return (y,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const Graph& graph = capture.graphs[0].module.graph;
+  EXPECT_EQ(graph.node(*graph.find("x")).meta().value.tensor()->device.text(), "xpu:1");
+}
+
 }  // namespace
 }  // namespace kerf

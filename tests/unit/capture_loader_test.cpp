@@ -120,18 +120,20 @@ TEST(Loader, EvaluatesSymbolicSizes) {
             (std::vector<std::string>{"4*((s33//2)) + 4", "((s33//2)) + 1", "1"}));  // as sympy has it
 }
 
+/// A storage that was not saved has no bytes to contradict, and PyTorch lets it grow.
+TEST(Loader, StoragesWithoutContentsGrow) {
+  const auto contents = parsed("    buf0 = reader.storage(None, 63)\n    reader.tensor(buf0, (4, 4))  # x\n");
+  EXPECT_EQ(contents.storages[0].bytes, 64);
+}
+
 TEST(Loader, RefusesViewsBeyondTheirStorage) {
-  const Error error = refused("    buf0 = reader.storage(None, 63)\n    reader.tensor(buf0, (4, 4))  # x\n");
+  const auto buffer = [](int bytes) { return fmt::format("    buf0 = reader.storage('{}', {})\n", hashA, bytes); };
+  const Error error = refused(buffer(63) + "    reader.tensor(buf0, (4, 4))  # x\n");
   EXPECT_EQ(error.message, "the tensor 'x' needs 64 bytes, its storage has 63");
   EXPECT_EQ(error.line, 3);
-  EXPECT_EQ(
-      refused("    buf0 = reader.storage(None, 64)\n    reader.tensor(buf0, (4,), storage_offset=13)  # x\n").code,
-      ErrorCode::BadInput);
-  EXPECT_EQ(
-      refused("    buf0 = reader.storage(None, 64)\n    reader.tensor(buf0, (4,), storage_offset=-1)  # x\n").code,
-      ErrorCode::BadInput);
-  EXPECT_EQ(refused("    buf0 = reader.storage(None, 64)\n    reader.tensor(buf0, (4,), (-1,))  # x\n").code,
-            ErrorCode::BadInput);
+  EXPECT_EQ(refused(buffer(64) + "    reader.tensor(buf0, (4,), storage_offset=13)  # x\n").code, ErrorCode::BadInput);
+  EXPECT_EQ(refused(buffer(64) + "    reader.tensor(buf0, (4,), storage_offset=-1)  # x\n").code, ErrorCode::BadInput);
+  EXPECT_EQ(refused(buffer(64) + "    reader.tensor(buf0, (4,), (-1,))  # x\n").code, ErrorCode::BadInput);
 }
 
 TEST(Loader, RefusesAbsurdSizes) {

@@ -205,11 +205,13 @@ class LoaderParser {
     return checkBounds(input, m_contents.storages[known->second]);
   }
 
-  /// FSDP2 frees its parameters: their storages are written with 0 bytes, and have no contents to contradict.
+  /// A storage without contents has none to contradict: it grows, as PyTorch's does. FSDP2 frees its parameters, so that
+  /// their storages are written with 0 bytes; sizes in posted texts are edited.
   Result<void> growEmpty(const GraphInput& input, StorageRef& storage) {
-    if (storage.bytes != 0 || !storage.hash.empty() || !storage.bytesText.empty()) return {};
-    KERF_TRY(storage.bytes, viewBytes(input, m_limits));
-    if (storage.bytes > 0) ++m_contents.grown;
+    if (!storage.hash.empty() || !storage.bytesText.empty()) return {};
+    KERF_TRY(const std::int64_t needed, viewBytes(input, m_limits));
+    if (needed > storage.bytes) ++m_contents.grown;
+    storage.bytes = std::max(storage.bytes, needed);
     return {};
   }
 

@@ -152,8 +152,9 @@ void PieceReader::graphText() {
   if (m_piece.fragment) scan.line(head());
   while (const auto row = m_rows.next()) {
     const std::size_t node = m_piece.fragment ? contentOf(row->text).begin : 0;
-    const std::string_view line = strippedLine(row->text.substr(beginsNode(row->text.substr(node)) ? node : 0));
+    std::string_view line = strippedLine(row->text.substr(beginsNode(row->text.substr(node)) ? node : 0));
     const bool returns = isReturn(line);
+    if (returns) line = strippedLine(line.substr(0, docstringEnd(line)));  // a test's string ends on this line
     const bool begins = beginsNode(line) || (returns && !scan.continues());
     if (endsGraph(line) || (returned && (begins || !scan.continues()))) break;
     const bool isOther = m_piece.fragment && !begins && !scan.continues();  // between the nodes of a log

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "engine/ir/python_constants.h"
+
 namespace kerf::inline capture {
 namespace {
 
@@ -31,7 +33,12 @@ void collect(const GraphModule& module, Devices& devices) {
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
     for (const Argument& argument : node.args()) collect(argument, devices);
-    for (const auto& [name, argument] : node.kwargs()) collect(argument, devices);
+    for (const auto& [name, argument] : node.kwargs()) {
+      collect(argument, devices);
+      const auto* text = name == "device" ? argument.as<std::string>() : nullptr;
+      if (const auto device = text != nullptr ? deviceFromText(*text) : std::nullopt)
+        devices.emplace(device->text(), *device);
+    }
   }
   for (const auto& [path, submodule] : module.submodules)
     if (submodule.graph) collect(*submodule.graph, devices);
