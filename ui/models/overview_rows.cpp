@@ -20,6 +20,9 @@ std::map<std::string, int> compilesByLabel(const CaptureDoc& capture) {
   return places;
 }
 
+/// "model.py:12 in forward": folders stand in the tool tip.
+QString shortFrame(const std::string& frame) { return text(frame).section('/', -1); }
+
 std::string cellOf(const workbench::LogTable& table, const workbench::LogRow& row, std::string_view key) {
   const auto column = std::ranges::find(table.columns, key, &workbench::LogColumn::key);
   const auto place = std::size_t(column - table.columns.begin());
@@ -60,7 +63,7 @@ class OverviewBuilder {
       const auto depth = std::size_t(std::max(row.depth, 0));
       parents.resize(std::min(parents.size(), depth));
       const int frame = add({.parent = parents.empty() ? -1 : parents.back(),
-                             .where = text(row.cells.front()),
+                             .where = shortFrame(row.cells.front()),
                              .tip = std::exchange(chain, {}).join('\n')});
       parents.push_back(frame);
       for (const auto& each : QString::fromStdString(label).split(' ', Qt::SkipEmptyParts))
@@ -73,7 +76,7 @@ class OverviewBuilder {
     m_shown[std::size_t(compile)] = true;
     OverviewRow row{.parent = parent, .compile = compile, .where = text(entry.id), .status = text(entry.status)};
     if (entry.rank >= 0) row.where += QString("  rank %1").arg(entry.rank);
-    if (parent < 0 && !entry.frame.empty()) row.where += "  " + text(entry.frame);
+    if (parent < 0 && !entry.frame.empty()) row.where += "  " + shortFrame(entry.frame);
     if (!entry.graphs.empty()) row.graph = entry.graphs.front();
     if (entry.seconds >= 0) row.time = formatSeconds(entry.seconds);
     row.cache = m_caches.contains(compile) ? m_caches.at(compile) : QString();
