@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "app/workbench/protocol/audit.h"
 #include "app/workbench/protocol/captures.h"
 #include "app/workbench/protocol/compile_log.h"
 #include "app/workbench/protocol/difference.h"
@@ -44,7 +45,7 @@
                                                       macro(RecordedCodeRequest) macro(NeighbourRequest)           \
                                                           macro(PassListRequest) macro(CaptureProgramRequest)      \
                                                               macro(ShardRequest) macro(RanksRequest)              \
-                                                                  macro(ShardingCheckRequest)
+                                                                  macro(ShardingCheckRequest) macro(AuditRequest)
 
 namespace kerf::workbench {
 

@@ -1,0 +1,124 @@
+// WrapperRun: calls of operators and library functions.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "engine/audit/wrapper_run.h"
+
+namespace kerf::inline audit {
+namespace {
+
+/// Products of matrices: which arguments are the factors, and how many dimensions they have.
+struct ProductForm {
+  std::string_view name;
+  std::size_t left, right;
+  std::size_t rank;
+};
+constexpr std::array<ProductForm, 6> products = {{{"extern_kernels.mm", 0, 1, 2},
+                                                  {"extern_kernels.addmm", 1, 2, 2},
+                                                  {"extern_kernels.bias_addmm", 1, 2, 2},
+                                                  {"extern_kernels.bmm", 0, 1, 3},
+                                                  {"extern_kernels.baddbmm", 1, 2, 3},
+                                                  {"extern_kernels._int_mm", 0, 1, 2}}};
+
+/// "torch.ops.aten.index_put_.default", "buf0.copy_": the operator's own name ends in "_".
+bool isInPlace(std::string_view callee) {
+  std::string_view op = callee;
+  if (op.starts_with("torch.ops.") || op.starts_with("aten.")) {
+    const std::size_t dot = op.rfind('.');
+    if (dot != std::string_view::npos && !op.substr(0, dot).ends_with('_')) return false;
+    op = op.substr(0, dot);
+  }
+  return op.ends_with('_') && !op.ends_with("__");
+}
+
+}  // namespace
+
+void WrapperRun::collectTensors(const SyntaxNode& node, std::vector<AuditValue>& into) {
+  if (into.size() > 4096) return;
+  AuditValue value = evaluate(node);
+  if (value.isTensor()) into.push_back(value);
+  if (value.items)
+    for (const AuditValue& each : *value.items)
+      if (each.isTensor()) into.push_back(each);
+}
+
+AuditValue WrapperRun::externCall(const SyntaxNode& node) {
+  const std::string callee = node.callee();
+  const SyntaxNode& function = node.items[0];
+  std::vector<AuditValue> tensors;
+  ++m_calls;
+  AuditValue object;
+  const bool isMethod = function.is(SyntaxKind::Member) && function.items[0].is(SyntaxKind::Name) &&
+                        m_state.names.contains(function.items[0].text);
+  if (isMethod) {
+    object = evaluate(function.items[0]);
+    if (object.isTensor()) tensors.push_back(object);
+  } else if (function.is(SyntaxKind::Member) && callee.empty()) {
+    collectTensors(function.items[0], tensors);
+  }
+  std::optional<AuditValue> out;
+  std::vector<AuditValue> values;
+  for (std::size_t i = 0; i < node.argumentCount(); ++i) {
+    if (node.keywords[i] == "out") {
+      AuditValue value = evaluate(node.argument(i));
+      if (value.isTensor()) out = std::move(value);
+      continue;
+    }
+    const std::size_t before = tensors.size();
+    collectTensors(node.argument(i), tensors);
+    if (node.keywords[i].empty()) values.push_back(tensors.size() == before + 1 ? tensors.back() : AuditValue());
+  }
+  const std::string name = callee.empty() ? function.text : callee;
+  const bool writesFirst = isInPlace(name) && !tensors.empty();
+  const bool onlyWrites = writesFirst && (name.ends_with(".copy_") || name.ends_with("zero_") ||
+                                          name.ends_with("fill_") || name.find(".copy_.") != std::string::npos);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (i > 0 || !onlyWrites) readWhole(tensors[i], node.line, fmt::format("{} ({})", tensors[i].name, name));
+  claimShapes(name, node, values, out ? &*out : nullptr);
+  if (out) writeWhole(*out, node.line, name);
+  if (writesFirst) writeWhole(tensors[0], node.line, name);
+  if (out) return *out;
+  if (writesFirst) return tensors[0];
+  return newResult(name, node.line);
+}
+
+/// A product's factors must fit each other and what it is written to.
+void WrapperRun::claimShapes(const std::string& name, const SyntaxNode& node, std::vector<AuditValue>& values,
+                             const AuditValue* out) {
+  const auto form = std::ranges::find(products, std::string_view(name), &ProductForm::name);
+  if (form == products.end() || values.size() <= form->right || out == nullptr) return;
+  AuditValue& left = values[form->left];
+  AuditValue& right = values[form->right];
+  if (!left.isTensor() || !right.isTensor() || !hasLayout(left.tensor) || !hasLayout(right.tensor) ||
+      !out->tensor.hasLayout)
+    return;
+  const auto& a = left.tensor.sizes;
+  const auto& b = right.tensor.sizes;
+  const auto& c = out->tensor.sizes;
+  const std::string subject = fmt::format("{} ({}, {})", name, left.name, right.name);
+  if (a.size() != form->rank || b.size() != form->rank || c.size() != form->rank)
+    return refute(ClaimAbout::Layout, node.line, 0, subject,
+                  fmt::format("it takes {} dimensions, and is given {} and {}", form->rank, a.size(), b.size()));
+  const std::size_t last = form->rank - 1;
+  std::optional<bool> fits = true;
+  const auto same = [&](SymInt x, SymInt y) {
+    const auto equal = alwaysHolds(SymRelation::Eq, x, y);
+    if (equal == false) fits = false;
+    if (!equal && fits) fits = std::nullopt;
+  };
+  same(a[last], b[last - 1]);
+  same(a[last - 1], c[last - 1]);
+  same(b[last], c[last]);
+  if (form->rank == 3) {
+    same(a[0], b[0]);
+    same(a[0], c[0]);
+  }
+  settle(ClaimAbout::Layout, fits, node.line, subject, "the sizes of its factors and of what it writes do not fit");
+  if (!left.tensor.type.empty() && !right.tensor.type.empty())
+    settle(ClaimAbout::Type, left.tensor.type == right.tensor.type, node.line, subject,
+           fmt::format("its factors have {} and {}", left.tensor.type, right.tensor.type));
+}
+
+}  // namespace kerf::inline audit

@@ -1,0 +1,158 @@
+// Claims about small programs: each fault is refuted by the claim it breaks, and what is right is proved.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/audit/audit.h"
+
+namespace kerf {
+namespace {
+
+const std::string header =
+    "async_compile = AsyncCompile()\n"
+    "cpp_fused_add_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''\n"
+    "extern \"C\"  void  kernel(const float* in_ptr0,\n"
+    "                       float* out_ptr0)\n"
+    "{\n"
+    "    {\n"
+    "        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(36L); x0+=static_cast<int64_t>(16L))\n"
+    "        {\n"
+    "            {\n"
+    "                if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(32L)))\n"
+    "                {\n"
+    "                    auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), "
+    "static_cast<int64_t>(16));\n"
+    "                    tmp0.store(out_ptr0 + static_cast<int64_t>(x0));\n"
+    "                }\n"
+    "                if(C10_UNLIKELY(x0 >= static_cast<int64_t>(32L) && x0 < static_cast<int64_t>(36L)))\n"
+    "                {\n"
+    "                    auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), "
+    "static_cast<int64_t>(4L));\n"
+    "                    tmp0.store(out_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(4L));\n"
+    "                }\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "''')\n"
+    "class Runner:\n"
+    "    def call(self, args):\n"
+    "        arg0_1, = args\n"
+    "        args.clear()\n"
+    "        assert_size_stride(arg0_1, (4, 9), (9, 1))\n";
+const std::string calls =
+    "        buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float32)\n"
+    "        cpp_fused_add_0(arg0_1, buf0)\n"
+    "        del arg0_1\n"
+    "        buf1 = empty_strided_cpu((4, 9), (9, 1), torch.float32)\n"
+    "        cpp_fused_add_0(buf0, buf1)\n"
+    "        del buf0\n"
+    "        return (buf1, )\n";
+const std::string examples =
+    "def get_args():\n"
+    "    arg0_1 = rand_strided((4, 9), (9, 1), device='cpu', dtype=torch.float32)\n"
+    "    return [arg0_1]\n";
+
+AuditReport audit(const std::string& text) {
+  auto report = auditOutputCode(text);
+  EXPECT_TRUE(report.has_value()) << report.error().text();
+  return report.value_or(AuditReport{});
+}
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The kinds of the claims that are refuted, in the order of the program.
+std::string refuted(const std::string& text) {
+  std::string kinds;
+  for (const AuditClaim& claim : audit(text).claims)
+    if (claim.verdict == ClaimVerdict::Refuted && kinds.find(claimName(claim.about)) == std::string::npos)
+      kinds += (kinds.empty() ? "" : " ") + std::string(claimName(claim.about));
+  return kinds;
+}
+
+const std::string program = header + calls + examples;
+
+TEST(AuditCode, ProvesARightProgram) {
+  const AuditReport report = audit(program);
+  EXPECT_TRUE(report.claims.empty()) << report.claims.front().reason;
+  EXPECT_GT(report.total().proved, 30);
+  EXPECT_EQ(report.calls, 2);
+}
+
+TEST(AuditCode, RefutesAnIndexBeyondTheEnd) {
+  const AuditReport report =
+      audit(changed(program, "static_cast<int64_t>(x0), static_cast<int64_t>(4L));\n                    tmp0.store",
+                    "1L + static_cast<int64_t>(x0), static_cast<int64_t>(4L));\n                    tmp0.store"));
+  const auto claim = std::ranges::find(report.claims, ClaimAbout::Inside, &AuditClaim::about);
+  ASSERT_NE(claim, report.claims.end());
+  EXPECT_EQ(claim->verdict, ClaimVerdict::Refuted);
+  EXPECT_EQ(claim->line, 17);
+  EXPECT_EQ(claim->example, "element 36");
+}
+
+TEST(AuditCode, RefutesAStoreThatIsMissing) {
+  const AuditReport report = audit(changed(
+      program, "                    tmp0.store(out_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(4L));\n",
+      "\n"));
+  const auto claim = std::ranges::find(report.claims, ClaimAbout::Written, &AuditClaim::about);
+  ASSERT_NE(claim, report.claims.end());
+  EXPECT_EQ(claim->example, "element 32");
+}
+
+TEST(AuditCode, RefutesWhatIsUsedAfterItsEnd) {
+  EXPECT_EQ(refuted(changed(program, "        cpp_fused_add_0(buf0, buf1)\n        del buf0\n",
+                            "        del buf0\n        cpp_fused_add_0(buf0, buf1)\n")),
+            "used alive");
+  EXPECT_EQ(refuted(changed(program, "cpp_fused_add_0(buf0, buf1)", "cpp_fused_add_0(buf0, buf2)")), "alive written");
+}
+
+TEST(AuditCode, RefutesAWriteThroughAnotherName) {
+  // buf1 takes the memory of buf0, which is returned as if it were whole.
+  EXPECT_EQ(refuted(header + "        buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float32)\n"
+                             "        cpp_fused_add_0(arg0_1, buf0)\n"
+                             "        buf1 = buf0\n"
+                             "        cpp_fused_add_0(arg0_1, buf1)\n"
+                             "        del arg0_1\n"
+                             "        return (buf0, buf1, )\n"),
+            "kept");
+}
+
+TEST(AuditCode, RefutesExchangedStrides) {
+  EXPECT_EQ(refuted(changed(program, "assert_size_stride(arg0_1, (4, 9), (9, 1))",
+                            "assert_size_stride(arg0_1, (4, 9), (1, 9))")),
+            "layout");
+  EXPECT_EQ(
+      refuted(changed(program, "buf1 = empty_strided_cpu((4, 9), (9, 1)", "buf1 = empty_strided_cpu((4, 9), (1, 9)")),
+      "written");
+}
+
+TEST(AuditCode, RefutesElementTypesThatDiffer) {
+  EXPECT_EQ(refuted(changed(program, "buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float32)",
+                            "buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float64)")),
+            "type");
+}
+
+TEST(AuditCode, KnowsNothingOfUnknownStatements) {
+  const AuditReport report =
+      audit(changed(program, "        del buf0\n", "        del buf0\n        while True: pass\n"));
+  EXPECT_EQ(report.total().refuted, 0);
+  EXPECT_EQ(report.total().notKnown, 2);  // the statement, and what is left in the buffers after it
+}
+
+TEST(AuditCode, BoundsHostileTexts) {
+  EXPECT_FALSE(auditOutputCode("x = 1\n").has_value());
+  const std::string deep(100000, '(');
+  EXPECT_EQ(audit(header + "        buf0 = " + deep + "\n" + "        return (arg0_1, )\n").total().refuted, 0);
+  std::string blocks = header;
+  for (int i = 0; i < 3000; ++i) blocks += std::string(std::size_t(8 + i), ' ') + "if arg0_1.item():\n";
+  EXPECT_TRUE(auditOutputCode(blocks).has_value());
+  EXPECT_FALSE(auditOutputCode(program, {16, {}}).has_value());
+}
+
+}  // namespace
+}  // namespace kerf
