@@ -142,9 +142,26 @@ std::optional<std::int64_t> dimensionOf(const UseSite& site, const ListArgument&
   return dim;
 }
 
+/// self[mask] = values, where there is a value for each place: the mask has as many places.
+std::optional<ValueNeed> placesForValues(const UseSite& site, const TensorMeta& mask) {
+  const bool writes = site.op.ends_with("index_put") || site.op == "setitem";
+  if (!writes || site.node.args().size() < 3) return {};
+  const auto values = sizesOf(site.graph, site.node.args()[2]), self = site.sizes("self");
+  const bool each = values && self && !values->empty() && values->front() > 1 &&
+                    values->size() + mask.sizes.size() == self->size() + 1;
+  const ListArgument* list = site.node.args()[1].asList();
+  if (!each || (list != nullptr && list->items.size() > 1)) return {};
+  ValueNeed need;
+  need.pattern = ValueNeed::Pattern::Binary;
+  need.total = values->front();
+  need.reasons.push_back(fmt::format("a mask of {} places", need.total));
+  return need;
+}
+
 /// aten.index(self, [i, None, j]) and self[i, :, j].
 std::optional<ValueNeed> byList(const UseSite& site, const UseRule& rule) {
   const TensorMeta* meta = site.graph.node(site.value).meta().value.tensor();
+  if (meta != nullptr && meta->dtype == DType::Bool) return placesForValues(site, *meta);
   if (meta != nullptr && (meta->dtype == DType::Bool || !isIntegral(meta->dtype))) return {};
   const Argument* indices = site.find(rule.argument);
   const ListArgument* list = indices ? indices->asList() : nullptr;

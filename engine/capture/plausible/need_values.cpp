@@ -130,6 +130,11 @@ void fillSoftmax(bool takesLog, std::uint64_t seed, std::int64_t row, std::span<
 }
 
 void fillBinary(const ValueNeed& need, std::uint64_t seed, std::int64_t row, std::span<double> values) {
+  if (need.total > 0) {  // so many ones, the first places of the tensor
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = row * std::int64_t(values.size()) + std::int64_t(i) < need.total ? 1 : 0;
+    return;
+  }
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = uniformValue(seed, std::uint64_t(row) * values.size() + i) < need.ones ? 1 : 0;
   // A row that hides everything would leave a softmax nothing to share out.
