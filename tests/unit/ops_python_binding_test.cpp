@@ -113,6 +113,76 @@ TEST(PythonBinding, ARefusalListsTheForms) {
   EXPECT_THAT(unknown.error().message, HasSubstr("(Tensor input, *, ScalarType? dtype=None)"));
 }
 
+TEST(PythonBinding, OutTakesTheSizesOfTheResult) {
+  const Value empty(*Tensor::zeros(DType::Float32, Sizes{0})), wide(*Tensor::zeros(DType::Float64, Sizes{2, 2}));
+  const Value sum = python("torch.add", {matrix, matrix}, {{"out", empty}});
+  EXPECT_THAT(sum.tensor().sizes(), ElementsAre(2, 2));
+  EXPECT_THAT(numbers(sum), ElementsAre(2, 6, 4, 16));
+  EXPECT_EQ(python("torch.add", {matrix, matrix}, {{"out", wide}}).tensor().dtype(), DType::Float64);
+  EXPECT_THAT(numbers(wide), ElementsAre(2, 6, 4, 16));
+  const Value values(*Tensor::zeros(DType::Float32, Sizes{2})), places(*Tensor::zeros(DType::Int64, Sizes{7}));
+  const Value both = python("torch.max", {matrix, whole(1)}, {{"out", Value(ValueList{values, places})}});
+  EXPECT_THAT(numbers(values), ElementsAre(3, 8));
+  EXPECT_THAT(numbers(both.list()[1]), ElementsAre(1, 1));
+  EXPECT_THAT(numbers(python("torch.norm", {matrix}, {{"out", empty}})), ElementsAre(::testing::DoubleNear(8.831761, 1e-5)))
+      << "functions that PyTorch wrote in Python have it, too";
+  const auto loses = callPythonLevel("torch.add", {matrix, matrix},
+                                     {{"out", Value(*Tensor::zeros(DType::Int64, Sizes{2, 2}))}}, referenceOps());
+  ASSERT_FALSE(loses);
+  EXPECT_THAT(loses.error().message, HasSubstr("can't be cast to the output type torch.int64"));
+}
+
+TEST(PythonBinding, ConditionNumbersAndDiagonals) {
+  const Value square(tensorOf({2, 2}, {2, 0, 0, 0.5})), singular(tensorOf({2, 2}, {1, 1, 1, 1}));
+  const auto near = [](double number) { return ElementsAre(::testing::DoubleNear(number, 1e-4)); };
+  EXPECT_THAT(numbers(python("torch.linalg.cond", {square})), near(4));
+  EXPECT_THAT(numbers(python("torch.linalg.cond", {square, whole(-2)})), near(0.25));
+  EXPECT_THAT(numbers(python("torch.linalg.cond", {square}, {{"p", Value(std::string("fro"))}})), near(4.25));
+  EXPECT_THAT(numbers(python("torch.linalg.cond", {square}, {{"p", Value(std::string("nuc"))}})), near(6.25));
+  EXPECT_THAT(numbers(python("torch.linalg.cond", {square, Value(double(INFINITY))})), near(4));
+  EXPECT_EQ(numbers(python("torch.linalg.cond", {singular, whole(1)})).at(0), INFINITY);
+  EXPECT_FALSE(callPythonLevel("torch.linalg.cond", {square, whole(3)}, {}, referenceOps()));
+  const Value stack(tensorOf({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_THAT(numbers(python("torch.linalg.diagonal", {stack})), ElementsAre(1, 4, 5, 8));
+  EXPECT_THAT(numbers(python("torch.linalg.diagonal", {stack}, {{"offset", whole(1)}})), ElementsAre(2, 6));
+  EXPECT_THAT(numbers(python("torch.diagonal", {stack})), ElementsAre(1, 7, 2, 8)) << "the first two dimensions";
+}
+
+TEST(PythonBinding, FractionalPools) {
+  const Value image(tensorOf({1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  const Value samples(tensorOf({1, 1, 2}, {0.5, 0.5}));
+  const KeywordValues given{{"_random_samples", samples}};
+  const Value by = python("torch.nn.functional.fractional_max_pool2d", {image, whole(2), whole(2)}, given);
+  ASSERT_EQ(numbers(by).size(), 4u);
+  EXPECT_EQ(numbers(by).back(), 15);
+  KeywordValues ratio = given;
+  ratio.emplace_back("output_ratio", Value(0.5));
+  EXPECT_EQ(numbers(python("torch.nn.functional.fractional_max_pool2d", {image, whole(2)}, ratio)), numbers(by));
+  const Value both = python("torch.nn.functional.fractional_max_pool2d_with_indices", {image, whole(2), whole(2)});
+  EXPECT_EQ(both.list().size(), 2u) << "samples are drawn";
+  EXPECT_FALSE(callPythonLevel("torch.nn.functional.fractional_max_pool2d", {image, whole(2)}, {}, referenceOps()));
+}
+
+/// -(0.7 log p(class) + 0.1 sum of all log p) of two rows with p = 1/3 each but for weights.
+TEST(PythonBinding, LabelSmoothingIsOneCall) {
+  const Value scores(tensorOf({3, 3}, {0, 0, 0, 1, 2, 3, 0, 0, 0})), classes(tensorOf({3}, {0, 2, -100}, DType::Int64));
+  const KeywordValues smooth{{"label_smoothing", Value(0.3)}};
+  const double even = std::log(3.0), log2 = 0.40760596444438, sum = 3 * log2 + 3;  // log p = x - 3 - log2 - …
+  const double second = 0.7 * log2 + 0.1 * sum;
+  const Value node = *referenceOps().call("aten.cross_entropy_loss.default",
+                                          {scores, classes, Value(), whole(1), whole(-100), Value(0.3)}, {});
+  EXPECT_THAT(numbers(node), ElementsAre(::testing::DoubleNear((even + second) / 2, 1e-5)));
+  EXPECT_EQ(numbers(python("torch.nn.functional.cross_entropy", {scores, classes}, smooth)), numbers(node));
+  EXPECT_FALSE(referenceOps().call("aten.cross_entropy_loss.default",
+                                   {scores, classes, Value(), whole(1), whole(-100), Value(1.5)}, {}));
+}
+
+TEST(PythonBinding, OneHotFindsItsClasses) {
+  const Value classes(tensorOf({3}, {0, 2, 1}, DType::Int64));
+  EXPECT_THAT(numbers(python("torch.nn.functional.one_hot", {classes})), ElementsAre(1, 0, 0, 0, 0, 1, 0, 1, 0));
+  EXPECT_THAT(python("torch.nn.functional.one_hot", {classes, whole(4)}).tensor().sizes(), ElementsAre(3, 4));
+}
+
 /// Graph arguments, of which only kinds are known.
 struct Bound {
   std::function<CallOperand(NodeId)> nodes = [](NodeId id) {

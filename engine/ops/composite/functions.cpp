@@ -87,16 +87,62 @@ Result<Value> reduced(const OpRunner& run, const Value& loss, std::int64_t reduc
   return run.value(reduction == meanReduction ? "aten.mean.default"_op : "aten.sum.default"_op, {loss}, {});
 }
 
+/// What label_smoothing makes of a loss by class indices: a share of the loss in which each class is as likely. Ignored
+/// targets count nothing.
+Result<Value> smoothedLoss(const BoundArguments& args, const OpRunner& run, const Value& logs, const Value& plain) {
+  const std::int64_t dim = logs.tensor().dim() == 1 ? 0 : 1;
+  const SymInt classes = logs.tensor().symSize(dim);
+  CompositeSteps s(run);
+  Tensor terms = logs.tensor();
+  if (!args.none(2)) {
+    SymSizes wide(std::size_t(terms.dim()), SymInt(1));
+    wide[std::size_t(dim)] = classes;
+    terms = s("aten.mul.Tensor"_op, {terms, s("aten.reshape.default"_op, {args.values[2], intList(wide)})});
+  }
+  const Tensor sums = s("aten.sum.dim_IntList"_op, {s("aten.neg.default"_op, {terms}), intList({dim})});
+  const Tensor kept = s("aten.ne.Scalar"_op, {args.values[1], args.values[4]});
+  Tensor loss = s("aten.masked_fill.Scalar"_op, {sums, s("aten.logical_not.default"_op, {kept}), 0.0});
+  if (args.integer(3) != noReduction) loss = s("aten.sum.default"_op, {loss});
+  if (args.integer(3) == meanReduction) {
+    Tensor counts = kept;
+    if (!args.none(2)) {
+      const Tensor safe = s("aten.mul.Tensor"_op, {args.values[1], kept});
+      const Tensor each = s("aten.index.Tensor"_op, {args.values[2], Value(ValueList{safe})});
+      counts = s("aten.mul.Tensor"_op, {each, kept});
+    }
+    loss = s("aten.div.Tensor"_op, {loss, s("aten.sum.default"_op, {counts})});
+  }
+  const double share = args.number(5);
+  const Tensor most = s("aten.mul.Tensor"_op, {plain, 1 - share});
+  const Tensor rest = s("aten.mul.Tensor"_op, {loss, share / double(std::int64_t(classes))});
+  return s.done(s("aten.add.Tensor"_op, {most, rest}));
+}
+
 /// cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing): by class indices, or by
 /// probabilities where the target has self's shape.
 Result<Value> crossEntropyProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const std::int64_t classDim = self.dim() == 1 ? 0 : 1;
-  if (self.dim() == 0 || args.number(5) != 0)
-    return fail(ErrorCode::UnsupportedOp, "{}: label_smoothing is not supported", args.opName());
+  if (self.dim() == 0) return mismatch(args, "self needs a dimension");
+  const double smoothing = args.number(5);
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return mismatch(args, "label_smoothing must be between 0.0 and 1.0, got {}", smoothing);
   KERF_TRY(const Value logs, run.value("aten.log_softmax.int"_op, {args.values[0], classDim}, {}));
-  if (!checkEqual(args.tensor(1).symSizes(), self.symSizes()))
-    return nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.values[4]);
+  const bool byProbability = checkEqual(args.tensor(1).symSizes(), self.symSizes());
+  if (byProbability && !isFloating(args.tensor(1).dtype()))
+    return mismatch(args, "target must be floating point where it has self's shape");
+  if (!byProbability) {
+    KERF_TRY(const Value plain, nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.values[4]));
+    return smoothing == 0 ? plain : smoothedLoss(args, run, logs, plain);
+  }
+  if (smoothing != 0) {  // probabilities are smoothed themselves
+    KERF_TRY(const Value kept, run.value("aten.mul.Tensor"_op, {args.values[1], 1 - smoothing}, {}));
+    KERF_TRY(const Value target,
+             run.value("aten.add.Tensor"_op, {kept, smoothing / double(std::int64_t(self.symSize(classDim)))}, {}));
+    ValueList plain = args.values;
+    plain[1] = target, plain[5] = Value(0.0);
+    return crossEntropyProgram({args.op, std::move(plain)}, run);
+  }
   Value weighted = logs;
   if (!args.none(2)) {
     SymSizes shape(std::size_t(self.dim()), 1);
@@ -257,8 +303,14 @@ Result<Value> meshgridProgram(const BoundArguments& args, const OpRunner& run) {
 
 /// one_hot(self, num_classes): num_classes -1 depends on the values.
 Result<Value> oneHotProgram(const BoundArguments& args, const OpRunner& run) {
-  const std::int64_t classes = args.integer(1);
-  if (classes < 1) return fail(ErrorCode::UnsupportedOp, "{}: num_classes must be given", args.opName());
+  SymInt classes = args.integer(1);
+  if (classes == -1) {  // one more than the greatest
+    KERF_TRY(const Value most, run.value("aten.max.default"_op, {args.values[0]}, {}));
+    KERF_TRY(const Value number, run.value("aten._local_scalar_dense.default"_op, {most}, {}));
+    if (!number.asSymInt()) return mismatch(args, "self must hold whole numbers");
+    classes = *number.asSymInt() + 1;
+  }
+  if (guardOrFalse(classes < 1)) return mismatch(args, "num_classes must be positive, got {}", classes);
   SymSizes shape = args.tensor(0).symSizes();
   shape.push_back(classes);
   KERF_TRY(const Value zeros,

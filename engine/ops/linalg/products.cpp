@@ -271,7 +271,61 @@ Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
   return Value(std::move(out));
 }
 
+/// The product of the norms of a matrix and its inverse: infinite where there is none.
+Result<Value> conditionByInverse(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  if (guardOrFalse(self.symSize(self.dim() - 2) != self.symSize(self.dim() - 1)))
+    return mismatch(args, "matrices must be square, got {} by {}", self.symSize(self.dim() - 2),
+                    self.symSize(self.dim() - 1));
+  KERF_TRY(const Value both, run.value("aten.linalg_inv_ex.default"_op, {args.values[0]}));
+  CompositeSteps s(run);
+  const Tensor fails = s("aten.gt.Scalar"_op, {both.list()[1], std::int64_t{0}});
+  const Tensor spread = s("aten.unsqueeze.default"_op, {s("aten.unsqueeze.default"_op, {fails, std::int64_t{-1}}), std::int64_t{-1}});
+  const Tensor inverse = s("aten.masked_fill.Scalar"_op, {both.list()[0], spread, double(INFINITY)});
+  const OpId norm = args.values[1].as<std::string>() ? "aten.linalg_matrix_norm.str_ord"_op
+                                                     : "aten.linalg_matrix_norm.default"_op;
+  const Tensor own = s(norm, {args.values[0], args.values[1]}), other = s(norm, {inverse, args.values[1]});
+  const Tensor product = s("aten.mul.Tensor"_op, {own, other});
+  return s.done(s("aten.nan_to_num.default"_op, {product, double(INFINITY), double(INFINITY), -double(INFINITY)}));
+}
+
+/// linalg_cond(self, p): of the singular values for 2, -2 and "nuc", else of norms.
+Result<Value> conditionNumber(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  if (self.dim() < 2) return mismatch(args, "self needs at least 2 dimensions, got {}", self.dim());
+  const std::string* text = args.values[1].as<std::string>();
+  const double order = text != nullptr || args.none(1) ? 2 : args.number(1);
+  if (text != nullptr ? *text != "fro" && *text != "nuc" : std::abs(order) != 1 && std::abs(order) != 2 && !std::isinf(order))
+    return mismatch(args, "p must be 1, 2, inf or their negatives, fro or nuc");
+  const Value last(std::int64_t{-1});
+  if (guardOrFalse(self.symNumel() == 0)) {
+    const SymSizes batch(self.symSizes().begin(), self.symSizes().end() - 2);
+    KERF_TRY(const Value zeros, run.value("aten.new_zeros.default"_op, {args.values[0], intList(batch)}));
+    return run.value("aten.abs.default"_op, {zeros});  // of a complex matrix it is real
+  }
+  if (text == nullptr ? std::abs(order) != 2 : *text == "fro") return conditionByInverse(args, run);
+  CompositeSteps s(run);
+  const Tensor values = s("aten.linalg_svdvals.default"_op, {args.values[0]});
+  if (text != nullptr) {
+    const Tensor sum = s("aten.sum.dim_IntList"_op, {values, intList({-1})});
+    const Tensor inverses = s("aten.sum.dim_IntList"_op, {s("aten.reciprocal.default"_op, {values}), intList({-1})});
+    return s.done(s("aten.mul.Tensor"_op, {sum, inverses}));
+  }
+  const Tensor largest = s("aten.select.int"_op, {values, last, std::int64_t{0}});
+  const Tensor smallest = s("aten.select.int"_op, {values, last, last});
+  return s.done(order < 0 ? s("aten.div.Tensor"_op, {smallest, largest}) : s("aten.div.Tensor"_op, {largest, smallest}));
+}
+
+/// linalg_diagonal(A, *, offset, dim1, dim2): diagonal() of the last two dimensions.
+Result<Value> matrixDiagonal(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.diagonal.default"_op, args.values);
+}
+
 constexpr OpRow linalgProductRows[] = {
+    compositeRow(conditionNumber, "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor"),
+    compositeRow(conditionNumber, "aten::linalg_cond.p_str(Tensor self, str p) -> Tensor"),
+    compositeRow(matrixDiagonal,
+                 "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)"),
     compositeRow(cross, "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
     compositeRow(cross, "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
     compositeRow(vecdot, "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),

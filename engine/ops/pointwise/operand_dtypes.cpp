@@ -173,6 +173,13 @@ Result<void> oneDtype(const BoundArguments& args) {
   return mismatch(args, "the operands must have one dtype, got {} and {}", nameOf(a->dtype()), nameOf(b->dtype()));
 }
 
+/// The norm of a difference has no whole numbers.
+Result<void> inexactDifference(const BoundArguments& args) {
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (!isIntegral(dtype)) return {};
+  return mismatch(args, "needs floating point or complex tensors, got {}", nameOf(dtype));
+}
+
 constexpr OperandRule elementRules[] = {
     {"aten::sub aten::sub_ aten::rsub aten::subtract aten::subtract_ prims::sub", noTruths},
     {"aten::masked_fill.Scalar aten::masked_fill_.Scalar", fitsSelf<2>},
@@ -195,7 +202,9 @@ constexpr OperandRule elementRules[] = {
     {"aten::gelu aten::gelu_ aten::gelu_backward", approximation},
     {"aten::where", truthCondition},
     {"prims::conj prims::conj_physical", complexOnly},
-    {"aten::heaviside aten::heaviside_", oneDtype},
+    {"aten::heaviside aten::heaviside_ aten::isclose aten::allclose", oneDtype},
+    {"aten::dist", noTruths},
+    {"aten::dist", inexactDifference},
 };
 
 const OperandChecks elementChecks({.rules = elementRules, .dtypes = elementDtypes});

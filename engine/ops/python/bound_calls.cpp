@@ -26,26 +26,24 @@ bool isDefault(const Value& value, const std::optional<Value>& byDefault) {
          equal.template operator()<std::string>();
 }
 
-/// `out=`: the result is written there. A tensor of another size, which PyTorch would resize, is refused.
-Result<Value> writeInto(const std::string& name, const Value& result, const Value& out, const OpCaller& ops) {
-  const ValueList to = out.isList() ? out.list() : ValueList{out};
-  const ValueList from = result.isList() ? result.list() : ValueList{result};
-  if (to.size() != from.size()) return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", name, from.size());
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (!to[i].isTensor() || !from[i].isTensor())
-      return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", name);
-    const Tensor &into = to[i].tensor(), &made = from[i].tensor();
-    if (!checkEqual(into.symSizes(), made.symSizes()))
-      return fail(ErrorCode::UnsupportedOp, "{}: out= of another size is not resized", name);
-    const bool loses = (isComplex(made.dtype()) && !isComplex(into.dtype())) ||
-                       (!isIntegral(made.dtype()) && isIntegral(into.dtype())) ||
-                       (made.dtype() != DType::Bool && into.dtype() == DType::Bool);
-    if (loses)
-      return fail(ErrorCode::ShapeMismatch, "{}: result type {} can't be cast to the output type {}", name,
-                  dtypeInfo(made.dtype()).torchName, dtypeInfo(into.dtype()).torchName);
-    KERF_CHECK(ops.call("torch.ops.aten.copy_.default", {to[i], from[i]}, {}));
+/// Whether a result cannot be kept in a tensor of the other dtype.
+bool losesKind(DType from, DType to) {
+  return (isComplex(from) && !isComplex(to)) || (!isIntegral(from) && isIntegral(to)) ||
+         (from != DType::Bool && to == DType::Bool);
+}
+
+/// One tensor of `out=`, resized where the result has other sizes.
+Result<Value> writeOne(std::string_view name, const Value& made, const Value& into, const OpCaller& ops) {
+  if (!into.isTensor() || !made.isTensor()) return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", name);
+  const Tensor &to = into.tensor(), &from = made.tensor();
+  if (losesKind(from.dtype(), to.dtype()))
+    return fail(ErrorCode::ShapeMismatch, "{}: result type {} can't be cast to the output type {}", name,
+                dtypeInfo(from.dtype()).torchName, dtypeInfo(to.dtype()).torchName);
+  Value target = into;
+  if (to.dim() != from.dim() || !checkEqual(to.symSizes(), from.symSizes())) {
+    KERF_TRY(target, ops.call("torch.ops.aten.resize_.default", {into, intList(from.symSizes())}, {}));
   }
-  return out;
+  return ops.call("torch.ops.aten.copy_.default", {target, made}, {});
 }
 
 /// The values of a form's parameters, by position in it; none for what was not given.
@@ -77,6 +75,18 @@ class Given {
 };
 
 }  // namespace
+
+Result<Value> writeInto(std::string_view name, const Value& result, const Value& out, const OpCaller& ops) {
+  if (!out.isList() || !result.isList()) return writeOne(name, result, out, ops);
+  if (out.list().size() != result.list().size())
+    return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", name, result.list().size());
+  ValueList written;
+  for (std::size_t i = 0; i < out.list().size(); ++i) {
+    KERF_TRY(Value one, writeOne(name, result.list()[i], out.list()[i], ops));
+    written.push_back(std::move(one));
+  }
+  return Value(std::move(written));
+}
 
 Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCaller& ops) {
   ValueList positions;

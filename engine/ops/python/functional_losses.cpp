@@ -115,79 +115,6 @@ Result<Value> functionalLoss(const PythonCall& call) {
   return call.aten("div.Tensor", {value, Value(input.symSize(0))});
 }
 
-/// The loss of the logarithms alone, each class as likely: what label_smoothing mixes in. Ignored targets count nothing.
-struct Smoothing {
-  const LossCall& c;
-  Value logs, target, weight;
-  std::int64_t dim = 1;
-  SymInt classes = 1;
-
-  Result<Value> weighted() const {
-    if (!weight.isTensor()) return logs;
-    SymSizes sizes(std::size_t(logs.tensor().dim()), SymInt(1));
-    sizes[std::size_t(dim)] = classes;
-    KERF_TRY(const Value wide, c.call.aten("view.default", {weight, intList(sizes)}));
-    return c.call.aten("mul.Tensor", {logs, wide});
-  }
-  /// What the mean divides by: targets that count, or the sum of their weights.
-  Result<Value> count(const Value& kept) const {
-    if (!weight.isTensor()) return c.call.aten("sum.default", {kept});
-    KERF_TRY(const Value safe, c.call.aten("mul.Tensor", {target, kept}));
-    KERF_TRY(const Value each, c.call.aten("index.Tensor", {weight, Value(ValueList{safe})}));
-    KERF_TRY(const Value counted, c.call.aten("mul.Tensor", {each, kept}));
-    return c.call.aten("sum.default", {counted});
-  }
-  Result<Value> loss(std::int64_t reduction) const {
-    KERF_TRY(const Value terms, weighted());
-    KERF_TRY(const Value sums, c.call.aten("sum.dim_IntList", {terms, intList({dim})}));
-    KERF_TRY(const Value negative, c.call.aten("neg.default", {sums}));
-    KERF_TRY(const Value kept, c.call.aten("ne.Scalar", {target, c.call.get(SIZE_MAX, "ignore_index")}));
-    KERF_TRY(const Value ignored, c.call.aten("logical_not.default", {kept}));
-    KERF_TRY(const Value each, c.call.aten("masked_fill.Scalar", {negative, ignored, Value(0.0)}));
-    if (reduction == byNone) return each;
-    KERF_TRY(const Value sum, c.call.aten("sum.default", {each}));
-    if (reduction == bySum) return sum;
-    KERF_TRY(const Value by, count(kept));
-    return c.call.aten("div.Tensor", {sum, by});
-  }
-};
-
-/// Targets that are probabilities are smoothed themselves.
-Result<Value> smoothedTarget(const LossCall& c, double smoothing, SymInt classes) {
-  KERF_TRY(const Value kept, c.call.aten("mul.Tensor", {c.call.get(1, "target"), Value(1 - smoothing)}));
-  return c.call.aten("add.Tensor", {kept, Value(smoothing / double(std::int64_t(classes)))});
-}
-
-Result<Value> crossEntropy(const PythonCall& call) {
-  const double smoothing = call.number(SIZE_MAX, "label_smoothing", 0);
-  if (smoothing == 0) return functionalLoss(call);
-  if (smoothing < 0 || smoothing > 1)
-    return fail(ErrorCode::BadInput, "cross_entropy: label_smoothing must be between 0.0 and 1.0, got {}", smoothing);
-  KERF_TRY(const Tensor input, call.tensor(0, "input"));
-  KERF_TRY(const Tensor target, call.tensor(1, "target"));
-  const std::int64_t dim = input.dim() == 1 ? 0 : 1;
-  const SymInt classes = input.symSize(dim);
-  KeywordValues named = call.kwargs;
-  for (auto& [key, value] : named)
-    if (key == "label_smoothing") value = Value(0.0);
-  const LossCall c{call};
-  if (isFloating(target.dtype())) {
-    for (auto& [key, value] : named)
-      if (key == "target") {
-        KERF_TRY(value, smoothedTarget(c, smoothing, classes));
-      }
-    return functionalLoss({call.name, call.args, named, call.ops});
-  }
-  KERF_TRY(const std::int64_t reduction, reductionOf(c));
-  KERF_TRY(const Value plain, functionalLoss({call.name, call.args, named, call.ops}));
-  KERF_TRY(const Value logs, call.aten("_log_softmax.default", {Value(input), Value(dim), Value(false)}));
-  KERF_TRY(const Value smooth,
-           (Smoothing{c, logs, Value(target), call.get(SIZE_MAX, "weight"), dim, classes}.loss(reduction)));
-  KERF_TRY(const Value most, call.aten("mul.Tensor", {plain, Value(1 - smoothing)}));
-  KERF_TRY(const Value rest, call.aten("mul.Tensor", {smooth, Value(smoothing / double(std::int64_t(classes)))}));
-  return call.aten("add.Tensor", {most, rest});
-}
-
 /// What a loss of each element becomes.
 Result<Value> reduced(const LossCall& c, const Value& each) {
   KERF_TRY(const std::int64_t reduction, reductionOf(c));
@@ -264,7 +191,6 @@ Result<Value> tripletWithDistance(const PythonCall& call) {
 }
 
 constexpr PythonRow programs[] = {
-    {"torch.nn.functional.cross_entropy", crossEntropy},
     {"gaussian_nll_loss", gaussianNll},
     {"multilabel_soft_margin_loss", multilabelSoftMargin},
     {"triplet_margin_with_distance_loss", tripletWithDistance},

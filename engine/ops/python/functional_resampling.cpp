@@ -171,6 +171,48 @@ Result<Value> maxPool(const PythonCall& call) {
   return Value(std::move(results));
 }
 
+/// Sizes of the output from ratios of the input's, as Python's int() rounds the products.
+Result<Value> sizesByRatio(const PythonCall& call, const Tensor& input, std::size_t spatial) {
+  const Value ratio = repeated(call.get(3, "output_ratio"), spatial);
+  if (!ratio.isList() || ratio.list().size() != spatial)
+    return fail(ErrorCode::BadInput, "{}: output_size or output_ratio must be given", call.name);
+  ValueList sizes;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const Value& factor = ratio.list()[i];
+    const auto* whole = factor.as<std::int64_t>();
+    const double times = factor.as<double>() ? *factor.as<double>() : double(whole ? *whole : 0);
+    if (!(times > 0 && times < 1)) return fail(ErrorCode::BadInput, "{}: output_ratio must be between 0 and 1", call.name);
+    const std::int64_t own = input.symSize(input.dim() - std::int64_t(spatial - i));
+    sizes.emplace_back(std::int64_t(double(own) * times));
+  }
+  return Value(std::move(sizes));
+}
+
+/// fractional_max_pool2d and 3d, with and without indices. Samples that are not given are drawn: for each plane one of each
+/// dimension.
+Result<Value> fractionalMaxPool(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  const std::size_t spatial = spatialOf(call.name);
+  const std::int64_t planes = input.dim() - std::int64_t(spatial) - 1;
+  if (planes != 0 && planes != 1)
+    return fail(ErrorCode::ShapeMismatch, "{}: input must have {} or {} dimensions, got {}", call.name, spatial + 1,
+                spatial + 2, input.dim());
+  Value size = repeated(call.get(2, "output_size"), spatial), samples = call.get(5, "_random_samples");
+  if (size.isNone()) {
+    KERF_TRY(size, sizesByRatio(call, input, spatial));
+  }
+  if (samples.isNone()) {
+    const SymInt batch = planes == 0 ? SymInt(1) : input.symSize(0);
+    const SymSizes drawn{batch, input.symSize(planes), SymInt(std::int64_t(spatial))};
+    KERF_TRY(samples, call.aten("rand.default", {intList(drawn)},
+                                {{"dtype", Value(input.dtype())}, {"device", Value(input.device())}}));
+  }
+  KERF_TRY(const Value both, call.aten(fmt::format("fractional_max_pool{}d.default", spatial),
+                                       {Value(input), repeated(call.get(1, "kernel_size"), spatial), size, samples}));
+  const bool asked = call.name.ends_with("_with_indices") || call.flag(SIZE_MAX, "return_indices", false);
+  return asked || !both.isList() ? both : both.list()[0];
+}
+
 /// Output sizes with None where the input's is kept.
 Result<Value> adaptiveMaxPool(const PythonCall& call) {
   KERF_TRY(const Tensor input, call.tensor(0, "input"));
@@ -262,6 +304,10 @@ constexpr PythonRow rows[] = {
     {"torch.nn.functional.max_pool1d_with_indices", maxPool},
     {"torch.nn.functional.max_pool3d_with_indices", maxPool},
     {"torch.max_pool1d_with_indices", maxPool},
+    {"torch.nn.functional.fractional_max_pool2d", fractionalMaxPool},
+    {"torch.nn.functional.fractional_max_pool3d", fractionalMaxPool},
+    {"torch.nn.functional.fractional_max_pool2d_with_indices", fractionalMaxPool},
+    {"torch.nn.functional.fractional_max_pool3d_with_indices", fractionalMaxPool},
     {"torch.nn.functional.adaptive_max_pool1d", adaptiveMaxPool},
     {"torch.nn.functional.adaptive_max_pool2d", adaptiveMaxPool},
     {"torch.nn.functional.adaptive_max_pool3d", adaptiveMaxPool},

@@ -84,9 +84,12 @@ Result<Value> callFunction(std::string_view target, const ValueList& args, const
   if (row == nullptr) row = findRow(name);
   if (row == nullptr && !bound.callable->isPythonDefined()) return callBoundForm(bound, args, kwargs, ops);
   ValueList rest;
-  const KeywordValues named = parametersOf(bound, args, kwargs, rest);
+  KeywordValues named = parametersOf(bound, args, kwargs, rest);
+  const auto out = std::ranges::find(named, "out", &std::pair<std::string, Value>::first);
+  const Value into = out == named.end() ? Value() : std::exchange(out->second, Value());
   const PythonCall call{name, rest, named, ops, args.size()};
-  return row != nullptr ? row->run(call) : callSameNamed(call, name);
+  Result<Value> result = row != nullptr ? row->run(call) : callSameNamed(call, name);
+  return result && !into.isNone() ? writeInto(full, *result, into, ops) : result;
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const
                             const OpCaller& ops);
 /// An op with its parameters by name, recorded as PyTorch does: positions, and no defaults at the end.
 Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCaller& ops);
+/// `out=`: the result is written there, into a tensor of its sizes; what the tensors of `out` are then.
+Result<Value> writeInto(std::string_view name, const Value& result, const Value& out, const OpCaller& ops);
 /// A function written in Python that is the ATen op of its name; `inplace` is its form with an underscore.
 Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName);
 /// The default that a signature shows: "None", "'mean'", "1e-05", "torch.preserve_format".
