@@ -67,7 +67,8 @@ MaybeValue ofSizes(const BatchedCall& call, const OpRunner& run) {
   const SymSizes own = call.bound.symSizes(1);
   sizes.append(own.begin(), own.end());
   const bool expands = call.bound.op->id == "aten.expand.default"_op;
-  auto whole = aligned(call, one, expands ? std::max<std::int64_t>(one.dim(), std::int64_t(own.size())) : one.dim(), run);
+  auto whole =
+      aligned(call, one, expands ? std::max<std::int64_t>(one.dim(), std::int64_t(own.size())) : one.dim(), run);
   if (!whole) return whole;
   const bool views = call.bound.op->id == "aten.view.default"_op || call.bound.op->id == "aten._unsafe_view.default"_op;
   if (views) return run.value("aten.reshape.default"_op, {*whole, intList(sizes)});
@@ -78,7 +79,9 @@ MaybeValue ofSizes(const BatchedCall& call, const OpRunner& run) {
 }
 
 /// A dimension of an example as one of all of them.
-std::int64_t shifted(std::int64_t dim, std::int64_t rank) { return (dim < 0 ? dim + std::max<std::int64_t>(rank, 1) : dim) + 1; }
+std::int64_t shifted(std::int64_t dim, std::int64_t rank) {
+  return (dim < 0 ? dim + std::max<std::int64_t>(rank, 1) : dim) + 1;
+}
 
 Value shiftedDims(const Value& dims, std::int64_t rank) {
   if (const auto* dim = dims.as<std::int64_t>()) return Value(shifted(*dim, rank));

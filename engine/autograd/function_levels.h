@@ -61,6 +61,8 @@ class FunctionLevels {
   };
   static const Row rows[];
 
+  /// An argument by position or keyword; None where it is missing.
+  static Value argumentOf(const ValueList& args, const KeywordValues& kwargs, std::size_t at, std::string_view key);
   Result<Value> none(const ValueList&, const KeywordValues&) { return Value(); }
   Result<Value> openBatch(const ValueList& args, const KeywordValues& kwargs);
   Result<Value> openGradient(const ValueList& args, const KeywordValues& kwargs);
@@ -92,7 +94,7 @@ class FunctionLevels {
 
   const AotTracer& m_tracer;
   std::deque<Level> m_levels;
-  std::size_t m_depth = 0;  ///< how many levels a call goes through now
+  std::size_t m_depth = 0;                     ///< how many levels a call goes through now
   std::vector<std::shared_ptr<Tape>> m_tapes;  ///< all there ever were, the newest at the end
   std::unordered_map<int, Batched> m_batched;  ///< by Tensor::traced
   std::int64_t m_examples = 0;                 ///< calls that were made for single examples

@@ -155,8 +155,8 @@ TEST(FunctionLevels, GradientsOfEachExample) {
     e2 = @_vmap_decrement_nesting()
     return (gws, os)
 )");
-  const auto values = valuesAfter(module, {tensorOf({2}, {1, -1}), tensorOf({3, 2}, {1, 2, 3, 4, 5, 7}),
-                                           tensorOf({3}, {0, 1, 2})});
+  const auto values =
+      valuesAfter(module, {tensorOf({2}, {1, -1}), tensorOf({3, 2}, {1, 2, 3, 4, 5, 7}), tensorOf({3}, {0, 1, 2})});
   EXPECT_THAT(values.at(0), near({-2, -4, -12, -16, -40, -56}));
   EXPECT_THAT(values.at(1), near({1, 4, 16}));
 }
@@ -213,8 +213,8 @@ TEST(FunctionLevels, TangentsOfGradients) {
     e2 = %_jvp_decrement_nesting()
     return (a, b)
 )");
-  const auto values = valuesAfter(
-      module, {tensorOf({2}, {2, -1}, DType::Float64), tensorOf({2}, {1, 10}, DType::Float64)});
+  const auto values =
+      valuesAfter(module, {tensorOf({2}, {2, -1}, DType::Float64), tensorOf({2}, {1, 10}, DType::Float64)});
   EXPECT_THAT(values.at(0), near({12, 3}));
   EXPECT_THAT(values.at(1), near({12, -60}));
 }
@@ -239,7 +239,8 @@ TEST(FunctionLevels, AWriteIntoRowsIsOneIntoTheWhole) {
 std::string oneLevel(const std::string& randomness, const std::string& line) {
   return "\n    n = @_vmap_increment_nesting(2, '" + randomness + R"(')
     a: "f32[2]" = @_add_batch_dim(x, 0, 1)
-    )" + line + R"(
+    )" + line +
+         R"(
     z = @_remove_batch_dim(y, 1, 2, 0)
     e = @_vmap_decrement_nesting()
     return (z,)
@@ -250,20 +251,20 @@ TEST(FunctionLevels, WhatHasNoMeaningIsRefused) {
   const std::string x = "x: \"f32[2, 2]\", v: \"f32[2]\"";
   EXPECT_THAT(refusalOf(levelled(x, oneLevel("error", "y = torch.rand_like(a)"))), HasSubstr("randomness='error'"));
   EXPECT_THAT(refusalOf(levelled(x, oneLevel("error", "y = v.add_(a)"))), HasSubstr("all examples share"));
-  EXPECT_THAT(refusalOf(levelled(x, "\n    e = @_vmap_decrement_nesting()\n    n = @_vmap_increment_nesting(2, 'error')\n"
-                                    "    return (x,)\n")),
+  EXPECT_THAT(refusalOf(levelled(x,
+                                 "\n    e = @_vmap_decrement_nesting()\n    n = @_vmap_increment_nesting(2, 'error')\n"
+                                 "    return (x,)\n")),
               HasSubstr("not the innermost"));
 }
 
 TEST(FunctionLevels, DifferentExamplesDrawDifferentNumbers) {
-  const auto values = valuesAfter(
-      levelled("x: \"f32[2, 2]\", v: \"f32[2]\"", oneLevel("different", "y = torch.rand([2])")),
-      {tensorOf({2, 2}, {1, 2, 3, 4}), tensorOf({2}, {1, 2})});
+  const auto values =
+      valuesAfter(levelled("x: \"f32[2, 2]\", v: \"f32[2]\"", oneLevel("different", "y = torch.rand([2])")),
+                  {tensorOf({2, 2}, {1, 2, 3, 4}), tensorOf({2}, {1, 2})});
   ASSERT_EQ(values.at(0).size(), 4u);
   EXPECT_NE(values[0][0], values[0][2]);
-  const auto same = valuesAfter(
-      levelled("x: \"f32[2, 2]\", v: \"f32[2]\"", oneLevel("same", "y = torch.rand([2])")),
-      {tensorOf({2, 2}, {1, 2, 3, 4}), tensorOf({2}, {1, 2})});
+  const auto same = valuesAfter(levelled("x: \"f32[2, 2]\", v: \"f32[2]\"", oneLevel("same", "y = torch.rand([2])")),
+                                {tensorOf({2, 2}, {1, 2, 3, 4}), tensorOf({2}, {1, 2})});
   EXPECT_EQ(same.at(0)[0], same.at(0)[2]);
 }
 
