@@ -124,7 +124,8 @@ TEST(PythonBinding, OutTakesTheSizesOfTheResult) {
   const Value both = python("torch.max", {matrix, whole(1)}, {{"out", Value(ValueList{values, places})}});
   EXPECT_THAT(numbers(values), ElementsAre(3, 8));
   EXPECT_THAT(numbers(both.list()[1]), ElementsAre(1, 1));
-  EXPECT_THAT(numbers(python("torch.norm", {matrix}, {{"out", empty}})), ElementsAre(::testing::DoubleNear(8.831761, 1e-5)))
+  EXPECT_THAT(numbers(python("torch.norm", {matrix}, {{"out", empty}})),
+              ElementsAre(::testing::DoubleNear(8.831761, 1e-5)))
       << "functions that PyTorch wrote in Python have it, too";
   const auto loses = callPythonLevel("torch.add", {matrix, matrix},
                                      {{"out", Value(*Tensor::zeros(DType::Int64, Sizes{2, 2}))}}, referenceOps());
@@ -146,6 +147,16 @@ TEST(PythonBinding, ConditionNumbersAndDiagonals) {
   EXPECT_THAT(numbers(python("torch.linalg.diagonal", {stack})), ElementsAre(1, 4, 5, 8));
   EXPECT_THAT(numbers(python("torch.linalg.diagonal", {stack}, {{"offset", whole(1)}})), ElementsAre(2, 6));
   EXPECT_THAT(numbers(python("torch.diagonal", {stack})), ElementsAre(1, 7, 2, 8)) << "the first two dimensions";
+}
+
+TEST(PythonBinding, PacketsChooseAnOverload) {
+  const Value at(tensorOf({2}, {1, 0}, DType::Int64));
+  EXPECT_THAT(numbers(python("torch.ops.aten.index", {matrix, Value(ValueList{at})})), ElementsAre(2, 8, 1, 3));
+  EXPECT_THAT(numbers(python("torch.ops.aten.sum", {matrix, list({0})})), ElementsAre(3, 11));
+  EXPECT_THAT(numbers(python("torch.ops.aten.add", {matrix, whole(1)})), ElementsAre(2, 4, 3, 9));
+  const Value unique = python("torch._C._VariableFunctions.unique_dim", {matrix, whole(0)});
+  EXPECT_THAT(numbers(unique.list()[0]), ElementsAre(1, 3, 2, 8)) << "a name that torch itself has not";
+  EXPECT_FALSE(callPythonLevel("torch.ops.aten.no_such_op", {matrix}, {}, referenceOps()));
 }
 
 TEST(PythonBinding, FractionalPools) {

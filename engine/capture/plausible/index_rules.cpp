@@ -124,7 +124,8 @@ std::optional<ValueNeed> insideWindow(const UseSite& site, const UseRule& rule) 
 /// Below a number that the call gives.
 std::optional<ValueNeed> belowNumber(const UseSite& site, const UseRule& rule) {
   const auto count = site.integer(rule.of);
-  if (count && *count < 0) return within(8, rule.of);  // one_hot that finds the number of classes itself
+  if (rule.of == "num_classes" && count.value_or(-1) < 0)
+    return within(8, rule.of);  // one_hot that finds the number of classes itself
   return within(count, rule.of);
 }
 

@@ -280,10 +280,11 @@ Result<Value> conditionByInverse(const BoundArguments& args, const OpRunner& run
   KERF_TRY(const Value both, run.value("aten.linalg_inv_ex.default"_op, {args.values[0]}));
   CompositeSteps s(run);
   const Tensor fails = s("aten.gt.Scalar"_op, {both.list()[1], std::int64_t{0}});
-  const Tensor spread = s("aten.unsqueeze.default"_op, {s("aten.unsqueeze.default"_op, {fails, std::int64_t{-1}}), std::int64_t{-1}});
+  const Tensor spread =
+      s("aten.unsqueeze.default"_op, {s("aten.unsqueeze.default"_op, {fails, std::int64_t{-1}}), std::int64_t{-1}});
   const Tensor inverse = s("aten.masked_fill.Scalar"_op, {both.list()[0], spread, double(INFINITY)});
-  const OpId norm = args.values[1].as<std::string>() ? "aten.linalg_matrix_norm.str_ord"_op
-                                                     : "aten.linalg_matrix_norm.default"_op;
+  const OpId norm =
+      args.values[1].as<std::string>() ? "aten.linalg_matrix_norm.str_ord"_op : "aten.linalg_matrix_norm.default"_op;
   const Tensor own = s(norm, {args.values[0], args.values[1]}), other = s(norm, {inverse, args.values[1]});
   const Tensor product = s("aten.mul.Tensor"_op, {own, other});
   return s.done(s("aten.nan_to_num.default"_op, {product, double(INFINITY), double(INFINITY), -double(INFINITY)}));
@@ -295,7 +296,8 @@ Result<Value> conditionNumber(const BoundArguments& args, const OpRunner& run) {
   if (self.dim() < 2) return mismatch(args, "self needs at least 2 dimensions, got {}", self.dim());
   const std::string* text = args.values[1].as<std::string>();
   const double order = text != nullptr || args.none(1) ? 2 : args.number(1);
-  if (text != nullptr ? *text != "fro" && *text != "nuc" : std::abs(order) != 1 && std::abs(order) != 2 && !std::isinf(order))
+  if (text != nullptr ? *text != "fro" && *text != "nuc"
+                      : std::abs(order) != 1 && std::abs(order) != 2 && !std::isinf(order))
     return mismatch(args, "p must be 1, 2, inf or their negatives, fro or nuc");
   const Value last(std::int64_t{-1});
   if (guardOrFalse(self.symNumel() == 0)) {
@@ -313,7 +315,8 @@ Result<Value> conditionNumber(const BoundArguments& args, const OpRunner& run) {
   }
   const Tensor largest = s("aten.select.int"_op, {values, last, std::int64_t{0}});
   const Tensor smallest = s("aten.select.int"_op, {values, last, last});
-  return s.done(order < 0 ? s("aten.div.Tensor"_op, {smallest, largest}) : s("aten.div.Tensor"_op, {largest, smallest}));
+  return s.done(order < 0 ? s("aten.div.Tensor"_op, {smallest, largest})
+                          : s("aten.div.Tensor"_op, {largest, smallest}));
 }
 
 /// linalg_diagonal(A, *, offset, dim1, dim2): diagonal() of the last two dimensions.

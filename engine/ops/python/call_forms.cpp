@@ -177,6 +177,7 @@ struct Prefix {
 };
 constexpr Prefix atenPrefixes[] = {
     {"torch._C._VariableFunctions.", ""},
+    {"torch.ops.aten.", ""},
     {"torch.nn.functional.", ""},
     {"torch._C._nn.", ""},
     {"torch.linalg.", "linalg_"},
@@ -191,7 +192,8 @@ constexpr Prefix atenPrefixes[] = {
 CallableForms formsOfName(const std::string& name) {
   CallableForms callable{name, {}, name.starts_with("Tensor."), false, {}};
   const bool isRecorded = name.starts_with("Tensor.") || name.starts_with("torch.");
-  if (isRecorded && name[name.find('.') + 1] != '_') return callable;  // PyTorch has no such name
+  const bool isPacket = name.starts_with("torch.ops.aten.");
+  if (isRecorded && !isPacket && name[name.find('.') + 1] != '_') return callable;  // PyTorch has no such name
   for (const auto& [python, aten] : atenPrefixes) {
     if (!name.starts_with(python)) continue;
     callable.atenName = std::string(aten) + name.substr(python.size());
@@ -202,11 +204,12 @@ CallableForms formsOfName(const std::string& name) {
   return callable;
 }
 
-/// torch.stft is a function in Python around torch._C._VariableFunctions.stft, which takes other arguments.
+/// torch.stft is a function in Python around torch._C._VariableFunctions.stft, which takes other arguments, and torch has
+/// not all of its names.
 bool isBelowPython(std::string_view target, const std::string& name) {
   if (!target.starts_with("torch._C._VariableFunctions.")) return false;
   const auto line = lines().find(name);
-  return line != lines().end() && line->second.substr(name.size()).starts_with(" = ");
+  return line == lines().end() || line->second.substr(name.size()).starts_with(" = ");
 }
 
 CallableForms makeForms(const std::string& name) {

@@ -181,7 +181,8 @@ Result<Value> sizesByRatio(const PythonCall& call, const Tensor& input, std::siz
     const Value& factor = ratio.list()[i];
     const auto* whole = factor.as<std::int64_t>();
     const double times = factor.as<double>() ? *factor.as<double>() : double(whole ? *whole : 0);
-    if (!(times > 0 && times < 1)) return fail(ErrorCode::BadInput, "{}: output_ratio must be between 0 and 1", call.name);
+    if (!(times > 0 && times < 1))
+      return fail(ErrorCode::BadInput, "{}: output_ratio must be between 0 and 1", call.name);
     const std::int64_t own = input.symSize(input.dim() - std::int64_t(spatial - i));
     sizes.emplace_back(std::int64_t(double(own) * times));
   }

@@ -39,6 +39,12 @@ const PythonRow* findRow(std::string_view name) {
   return nullptr;
 }
 
+/// "torch.ops.aten.index": all overloads of a name, of which the arguments choose one.
+bool isPacket(std::string_view target) {
+  constexpr std::string_view home = "torch.ops.aten.";
+  return target.starts_with(home) && target.find('.', home.size()) == target.npos;
+}
+
 std::string_view lastName(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 /// Every parameter of the form by its name; `rest` is what "*args" took.
@@ -79,6 +85,7 @@ Result<Value> callFunction(std::string_view target, const ValueList& args, const
   KERF_TRY(const BoundForm bound, bindPythonCall(target, args, kwargs));
   if (usesNames(bound)) return fail(ErrorCode::UnsupportedOp, "{}: names of dimensions are not supported", target);
   const std::string_view full = bound.callable->name, name = lastName(full);
+  if (isPacket(full)) return callBoundForm(bound, args, kwargs, ops);
   const PythonRow* row = findRow(fmt::format("{}{}", full, bound.form->text));
   if (row == nullptr) row = findRow(full);
   if (row == nullptr) row = findRow(name);
@@ -95,6 +102,7 @@ Result<Value> callFunction(std::string_view target, const ValueList& args, const
 }  // namespace
 
 bool runsAsPython(std::string_view target) {
+  if (isPacket(target)) return true;
   if (target.starts_with("torch.ops.")) return false;
   return target.starts_with("torch.") || target.starts_with("method.") || target.starts_with("operator.") ||
          target.starts_with(moduleMark) || target.starts_with("builtins.");
