@@ -135,6 +135,15 @@ Result<GraphModule> checkedCalls(const GraphModule& module) {
   return done ? std::move(shaped) : module;
 }
 
+/// The same for a graph with symbols at the sizes of its example.
+Result<void> checkExample(const GraphModule& module) {
+  auto numbers = withoutSymbols(module);
+  if (!numbers) return {};
+  const auto done = propagateShapes(*numbers);
+  if (!done && done.error().code != ErrorCode::UnsupportedOp) return fail(done.error());
+  return {};
+}
+
 Result<CompiledVariant> compileVariant(const GraphModule& given, const CompileOptions& options, std::stop_token stop) {
   KERF_CHECK(findBackend(options.backend));
   KERF_TRY(const GraphModule module, checkedCalls(given));
@@ -222,7 +231,11 @@ Result<Value> CompiledGraph::run(const ValueList& inputs, std::stop_token stop) 
   for (const CompiledVariant& variant : m_variants) {
     auto violation = variant.executable->violated(inputs);
     if (!violation) return variant.executable->run(inputs, std::move(stop));
-    if (violation->deferred) return refused(*violation, "");
+    if (violation->deferred) {
+      KERF_TRY(const GraphModule module, withExample(m_captured, violation->symbols));
+      KERF_CHECK(checkExample(module));  // the words of the call, where a call refuses these sizes
+      return refused(*violation, "");
+    }
     if (!newestViolation) newestViolation = std::move(violation);
   }
   KERF_CHECK(compileFor(*newestViolation, stop));
@@ -235,6 +248,7 @@ Result<void> CompiledGraph::compileFor(const GuardViolation& violation, std::sto
                                           m_compilations));
   logAt(LogCategory::Compile, LogLevel::Info, "compiling again: {}", violation.text());
   KERF_TRY(const GraphModule module, withExample(m_captured, violation.symbols));
+  KERF_CHECK(checkExample(module));
   KERF_TRY(CompiledVariant variant, compileVariant(module, m_options, std::move(stop)));
   m_variants.insert(m_variants.begin(), std::move(variant));
   m_violations.push_back(violation);

@@ -142,6 +142,52 @@ TEST(Refusals, WhatPyTorchRefusesBesideSizes) {
                 "q values must be in the range [0, 1]");
 }
 
+/// Before code is made, so that no device is needed.
+TEST(Refusals, CudaRefusesWithTheSameWords) {
+  const std::pair<const char*, std::string_view> calls[] = {
+      {"out = torch.ops.aten.as_strided.default(x, [64], [1], 4096)", outside},
+      {"y = torch.ops.aten.mul.Tensor(x, 2)\n    out = torch.ops.aten.as_strided.default(y, [13], [1], 0)", outside},
+      {"out = torch.ops.aten.scatter.src(x, 0, i, i)", "self and src must have one dtype"},
+      {"out = torch.ops.aten.index_add.default(x, 0, n, x)", "expected [2, 4]"},
+      {"out = torch.ops.aten.masked_fill.Scalar(w, w, 1.0)", "'mask' must be a bool tensor"},
+      {"out = torch.ops.aten.quantile.scalar(x, 1.5)", "in the range [0, 1]"},
+      {"out = torch.ops.aten.heaviside.default(x, i)", "must have one dtype"},
+      {"out = torch.ops.aten.isclose.default(n, w)", "must have one dtype"},
+      {"out = torch.ops.aten.dist.default(i, i)", "needs floating point"},
+  };
+  for (const auto& [body, words] : calls) {
+    const auto module =
+        parseReadable("def forward(self, x: \"f32[3, 4]\", i: \"i64[2, 3]\", n: \"i64[2]\", w: \"f32[3]\"):\n    " +
+                      std::string(body) + "\n    return (out,)\n");
+    ASSERT_TRUE(module) << module.error().text();
+    for (const char* backend : {"cuda", "llvm"}) {
+      CompileOptions options;
+      options.backend = backend;
+      const auto graph = compileFx(*module, options);
+      ASSERT_FALSE(graph) << backend << ": " << body;
+      EXPECT_NE(graph.error().text().find(words), std::string::npos) << backend << ": " << graph.error().text();
+    }
+  }
+}
+
+/// What a compiled graph says at sizes that come later are the words of the call that does not take them.
+TEST(Refusals, LaterSizesAreRefusedByTheCall) {
+  const auto module =
+      parseReadable(R"py(def forward(self, s0: "Sym(s0)", s1: "Sym(s1)", x: "f32[s0, 4]", y: "f32[s1, 4]"):
+    out = torch.ops.aten.add.Tensor(x, y)
+    return (out,)
+)py");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto graph = compileFx(*module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const ValueList wrong{std::int64_t{3}, std::int64_t{5}, counted({3, 4}), counted({5, 4})};
+  const auto reference = Interpreter(*module, referenceOps()).run(wrong);
+  ASSERT_FALSE(reference);
+  const auto later = (*graph)->run(wrong);
+  ASSERT_FALSE(later);
+  EXPECT_NE(later.error().text().find(reference.error().message), std::string::npos) << later.error().text();
+}
+
 /// A graph's text may say anything of its results.
 TEST(Refusals, AnnotationsAreNotTrusted) {
   const auto module = parseReadable(R"(def forward(self, x: "f32[3, 4]", i: "i64[2, 9]"):

@@ -1,70 +1,13 @@
 #include "tests/differential/wrongcalls/check_call.h"
 
-#include "engine/ir/interpreter.h"
-#include "engine/ops/core/op_registry.h"
-#include "engine/ops/random/state.h"
-#include "engine/pipeline/compile_fx.h"
 #include "engine/support/out_of_memory.h"
-#include "engine/symbolic/shape_env.h"
-#include "tests/differential/fuzzgraph/checks.h"
+#include "tests/differential/wrongcalls/verdicts.h"
 
 namespace kerf::wrongcalls {
 
 using fuzzgraph::RunResult;
 
 namespace {
-
-Result<RunResult> interpret(const CaseGraph& graph) {
-  return withinMemory([&]() -> Result<RunResult> {
-    const RandomScope random;
-    RunResult result{{}, guardedCopies(graph.inputs)};
-    KERF_TRY(result.outputs, Interpreter(graph.module, referenceOps()).run(result.inputs));
-    return result;
-  });
-}
-
-Result<RunResult> compileAndRun(const CaseGraph& graph, const std::string& backend) {
-  return withinMemory([&]() -> Result<RunResult> {
-    const RandomScope random;
-    CompileOptions options;
-    options.backend = backend;
-    options.optimizationLevel = 0;
-    options.keepArtifacts = false;
-    KERF_TRY(const auto compiled, compileFx(graph.module, options));
-    RunResult result{{}, guardedCopies(graph.inputs)};
-    KERF_TRY(result.outputs, compiled->run(result.inputs));
-    return result;
-  });
-}
-
-/// Whether shapes and dtypes alone are refused.
-bool isRefusedByShapes(GraphModule module) {
-  ShapeEnv env;
-  return !propagateShapes(module, env);
-}
-
-/// The words of a refusal, whatever program of the op says them.
-std::string essenceOf(const Error& error) {
-  std::string_view text = error.message;
-  for (std::size_t colon = text.find(": "); colon != text.npos; colon = text.find(": ")) {
-    const std::string_view op = text.substr(0, colon);
-    if (op.find(' ') != op.npos || op.find('.') == op.npos) break;
-    text.remove_prefix(colon + 2);
-  }
-  return std::string(text);
-}
-
-/// Compiled code has its buffers before any call runs, so that it may lack memory first. What has no kernel at all is
-/// refused by its shape rule, if that comes first.
-bool saysTheSame(const Error& given, const Error& expected) {
-  return given.code == ErrorCode::TooLarge || expected.code == ErrorCode::UnsupportedOp ||
-         essenceOf(given) == essenceOf(expected);
-}
-
-bool holdsHalfComplex(const Value& value) {
-  if (value.isTensor()) return value.tensor().dtype() == DType::Complex32;
-  return value.isList() && std::ranges::any_of(value.list(), holdsHalfComplex);
-}
 
 struct CallChecker {
   const CaseGraph& graph;
@@ -76,44 +19,28 @@ struct CallChecker {
     if (onStep) onStep(name);
   }
 
-  void expectRefused(const std::string& backend, const Error& expected) {
+  void compare(const std::string& backend, const Result<RunResult>& reference) {
     step(backend);
-    const auto given = compileAndRun(graph, backend);
-    if (given) {
-      result.problems.push_back(fmt::format("{}: accepts what the interpreter refuses: {}", backend, expected.message));
-      return;
-    }
-    if (!saysTheSame(given.error(), expected))
-      result.problems.push_back(
-          fmt::format("{}: other words: {}  ←  {}", backend, given.error().text(), expected.message));
-  }
-
-  void expectAlike(const std::string& backend, const RunResult& reference) {
-    step(backend);
-    result.compiled = true;
-    const auto given = compileAndRun(graph, backend);
-    if (!given) {
-      result.problems.push_back(
-          fmt::format("{}: refuses what the interpreter takes: {}", backend, given.error().text()));
-      return;
-    }
-    if (holdsHalfComplex(reference.outputs)) return;  // nothing compares them
-    if (const auto differs = fuzzgraph::disagreement(reference, *given, {}))
-      result.problems.push_back(fmt::format("{}: {}: {}", backend, differs->kind, differs->what));
+    auto compiled = compileBare(graph.module, backend);
+    const Result<RunResult> given =
+        compiled ? runOnCopies(**compiled, graph.inputs) : Result<RunResult>(fail(compiled.error()));
+    if (std::string problem = difference(backend, reference, given); !problem.empty())
+      result.problems.push_back(std::move(problem));
   }
 
   void check() {
     step("interpreter");
-    const auto reference = interpret(graph);
+    const auto reference = interpret(graph.module, graph.inputs);
     result.refused = !reference;
     if (reference) {
-      if (options.compilesAccepted) expectAlike("llvm", *reference);
-      return;
+      if (!options.compilesAccepted) return;
+      result.compiled = true;
+      return compare("llvm", reference);
     }
     result.refusal = reference.error().message;
-    expectRefused("llvm", reference.error());
+    compare("llvm", reference);
     step("shapes");
-    if (isRefusedByShapes(graph.module)) expectRefused("cuda", reference.error());
+    if (isRefusedByShapes(graph.module)) compare("cuda", reference);
   }
 };
 
@@ -131,7 +58,8 @@ CheckResult checkCall(const CallCase& call, const CheckOptions& options,
 }
 
 std::string refusalOf(const CallCase& call) {
-  const auto result = interpret(graphOf(call, Surroundings::Alone));
+  const CaseGraph graph = graphOf(call, Surroundings::Alone);
+  const auto result = interpret(graph.module, graph.inputs);
   return result ? std::string() : result.error().message;
 }
 

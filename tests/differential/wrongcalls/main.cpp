@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "tests/differential/wrongcalls/campaign.h"
+#include "tests/differential/wrongcalls/attack.h"
 
 namespace kerf::wrongcalls {
 namespace {
@@ -14,6 +14,9 @@ constexpr const char* usage = R"(usage: kerf_wrong_calls [options]
   --calls N      calls of each overload (6)
   --only OP...   only overloads with one of these in their name
   --accepted N   one of N calls that the interpreter takes is compiled and compared (16); 0: none
+  --attack CLASS --count N
+                 at least N (2000) fresh wrong calls of a class, also at later sizes: views, indices, norms, masks,
+                 fractions, pointwise
   --json FILE    write the calls, make none
   --recorded CALLS --answers ANSWERS
                  such a file beside PyTorch's answers: where Kerf decides otherwise
@@ -26,7 +29,8 @@ bool readNumber(std::string_view text, auto& value) {
 
 struct Arguments {
   WrongCallOptions options;
-  std::string json, recorded, answers;
+  std::string json, recorded, answers, attacked;
+  std::int64_t count = 2000;
 };
 
 bool read(std::span<char*> given, Arguments& arguments) {
@@ -39,6 +43,8 @@ bool read(std::span<char*> given, Arguments& arguments) {
     bool known = name == "--json" && !(arguments.json = value).empty();
     known = known || (name == "--recorded" && !(arguments.recorded = value).empty());
     known = known || (name == "--answers" && !(arguments.answers = value).empty());
+    known = known || (name == "--attack" && !(arguments.attacked = value).empty());
+    known = known || (name == "--count" && readNumber(value, arguments.count));
     known = known || (name == "--seed" && readNumber(value, arguments.options.seed));
     known = known || (name == "--calls" && readNumber(value, arguments.options.calls));
     known = known || (name == "--accepted" && readNumber(value, arguments.options.acceptedEvery));
@@ -61,7 +67,8 @@ int run(const Arguments& arguments) {
     for (const std::string& line : *differences) std::printf("%s\n", line.c_str());
     return differences->empty() ? 0 : 1;
   }
-  const auto report = runWrongCalls(arguments.options);
+  const auto report = arguments.attacked.empty() ? runWrongCalls(arguments.options)
+                                                 : attack(arguments.attacked, arguments.options.seed, arguments.count);
   if (!report) {
     std::fprintf(stderr, "%s\n", report.error().text().c_str());
     return 2;

@@ -1,0 +1,66 @@
+#include "engine/ir/value_meta.h"
+#include "tests/differential/wrongcalls/sized_case.h"
+#include "tests/differential/wrongcalls/verdicts.h"
+
+namespace kerf::wrongcalls {
+
+using fuzzgraph::RunResult;
+
+namespace {
+
+/// The graph with the numbers that its symbols have for these inputs.
+GraphModule atSizes(const GraphModule& module, const ValueList& inputs) {
+  const InputSymbols symbols(module);
+  if (!symbols.any()) return module;
+  const auto bound = symbols.bind(symbols.numbers(inputs));
+  auto numbers = bound ? withNumbers(module, *bound) : Result<GraphModule>(fail(bound.error()));
+  return numbers ? std::move(*numbers) : module;
+}
+
+/// Sizes that the annotations rule out are no call of this graph.
+bool mayRun(const GraphModule& module, const ValueList& inputs) {
+  const InputSymbols symbols(module);
+  return !symbols.any() || symbols.bind(symbols.numbers(inputs));
+}
+
+std::string sizesOf(const ValueList& inputs) {
+  std::string text;
+  for (const Value& value : inputs)
+    if (value.isTensor()) text += fmt::format(" [{}]", fmt::join(value.tensor().sizes(), ", "));
+  return text;
+}
+
+}  // namespace
+
+CheckResult checkSizes(const SizedCase& sized, const std::function<void(std::string_view)>& onStep) {
+  CheckResult result;
+  onStep("compiling");
+  auto compiled = compileBare(sized.module, "llvm");
+  if (!compiled && compiled.error().code == ErrorCode::UnsupportedOp) return result;  // symbols that no code takes
+  for (std::size_t i = 0; i < sized.inputs.size(); ++i) {
+    const ValueList& inputs = sized.inputs[i];
+    if (!mayRun(sized.module, inputs)) continue;
+    onStep("interpreter");
+    const GraphModule module = atSizes(sized.module, inputs);
+    const auto reference = interpret(module, inputs);
+    result.refused = result.refused || !reference;
+    onStep("llvm");
+    const Result<RunResult> given =
+        compiled ? runOnCopies(**compiled, inputs) : Result<RunResult>(fail(compiled.error()));
+    if (!compiled && i > 0) break;  // the first run says so
+    std::string problem = difference("llvm", reference, given);
+    if (problem.empty() && !reference && i == 0 && isRefusedByShapes(module)) {
+      onStep("cuda");
+      const auto cuda = compileBare(module, "cuda");
+      if (cuda)
+        problem = "cuda: accepts what the interpreter refuses: " + reference.error().message;
+      else if (!saysTheSame(cuda.error(), reference.error()))
+        problem = fmt::format("cuda: other words: {}  ←  {}", cuda.error().text(), reference.error().message);
+    }
+    result.compiled = result.compiled || compiled.has_value();
+    if (!problem.empty()) result.problems.push_back(fmt::format("at{}: {}", sizesOf(inputs), problem));
+  }
+  return result;
+}
+
+}  // namespace kerf::wrongcalls
