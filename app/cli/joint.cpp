@@ -15,6 +15,7 @@ struct JointOptions {
   AotRequest request;
   std::string decompositions = "none", format, output;
   bool forwardMode = false;
+  bool checks = false;  ///< forward mode against the joint graph
   bool functionalRng = false;
 };
 
@@ -79,8 +80,19 @@ Result<int> writeStage(Context& context, const JointOptions& options, const Grap
   return 0;
 }
 
+/// <Jv, w> and <v, J^T w>.
+Result<int> checkTransposes(Context& context, const JointOptions& options) {
+  KERF_TRY(const std::string text, context.perform(RenderRequest{options.request.graph, "transposes"}));
+  if (context.json)
+    printJson({{"graph", options.request.graph.text}, {"agrees", true}, {"text", text}});
+  else
+    fmt::print("{}", text);
+  return 0;
+}
+
 Result<int> runJoint(Context& context, const JointOptions& options) {
   JointOptions chosen = options;
+  if (options.checks) return checkTransposes(context, options);
   if (options.functionalRng && (options.request.stage == "dynamo" || options.request.stage == "aten"))
     return fail(ErrorCode::BadUsage, "--functionalize-rng is for the stages functional and joint");
   if (options.forwardMode) {
@@ -104,6 +116,7 @@ void addJoint(CommandLine& line) {
                            "  kerf joint minifier_launcher.py --stage functional --format code\n"
                            "  kerf joint trace.log#dynamo_output_graph --decompositions inductor -o joint.py\n"
                            "  kerf joint model.pt2 --jvp -o jvp.txt\n"
+                           "  kerf joint model.pt2 --jvp --check\n"
                            "  kerf run model.pt2@stage:linearize\n"
                            "  kerf show model.pt2@stage:joint --format svg -o joint.svg");
   auto options = std::make_shared<JointOptions>();
@@ -119,6 +132,11 @@ void addJoint(CommandLine& line) {
   command.add_flag("--jvp", options->forwardMode,
                    "Print the forward-mode graph instead: inputs and their tangents in, outputs and their tangents out "
                    "(the stage linearize)");
+  command
+      .add_flag("--check", options->checks,
+                "With --jvp: run forward mode and the joint graph and compare <Jv, w> with <v, J^T w> (exit 1 if they "
+                "differ)")
+      ->needs("--jvp");
   command.add_flag("--functionalize-rng", options->functionalRng,
                    "Seeds and offsets of CUDA's random numbers become inputs (functorch's functionalize_rng_ops)");
   command

@@ -63,5 +63,75 @@ TEST_F(NumbersTest, LinearizedGraphsRun) {
   EXPECT_THAT(run({"joint", graph(), "--jvp"}).output, HasSubstr("tangents_1"));
 }
 
+/// <Jv, w> = <v, J^T w>, and a graph whose gradient is cut off does not hold it.
+TEST_F(NumbersTest, ForwardModeAndJointGraphAreTransposes) {
+  const auto path =
+      write("mlp.txt",
+            "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4, 8]\", w: \"f32[8, 8]\"):\n"
+            "        m: \"f32[4, 8]\" = torch.ops.aten.mm.default(x, w)\n"
+            "        t: \"f32[4, 8]\" = torch.ops.aten.tanh.default(m)\n"
+            "        s: \"f32[8]\" = torch.ops.aten.sum.dim_IntList(t, [0])\n        return (t, s)\n")
+          .string();
+  const auto result = runJson({"joint", path, "--jvp", "--check"});
+  EXPECT_EQ(result["agrees"], true);
+  EXPECT_THAT(std::string(result["text"]), HasSubstr("2 inputs with directions, 2 outputs with tangents"));
+  EXPECT_THAT(run({"joint", path, "--jvp", "--check"}).output, HasSubstr("<Jv, w> = "));
+  EXPECT_EQ(run({"joint", path, "--check"}).status, 2);  // needs --jvp
+}
+
+/// The figures come before any memory is taken.
+TEST_F(NumbersTest, WhatCannotFitIsRefusedBeforeInputsAreMade) {
+  const std::string text =
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4000000, 1]\", y: \"f32[1, 4000000]\"):\n"
+      "        a: \"f32[4000000, 4000000]\" = torch.ops.aten.mul.Tensor(x, y)\n"
+      "        s: \"f32[4000000]\" = torch.ops.aten.sum.dim_IntList(a, [0])\n        return (s,)\n";
+  const auto path = write("large.txt", text).string();
+  const auto compared = run({"compare", path});
+  EXPECT_EQ(compared.status, 2);
+  EXPECT_THAT(compared.errors, HasSubstr("the graph needs at least 6.4e+04 GB"));
+  EXPECT_THAT(compared.errors, HasSubstr("for a"));
+  const auto inputs = write("inputs.txt",
+                            "class GraphModule(torch.nn.Module):\n"
+                            "    def forward(self, s0: \"Sym(s0)\", x: \"f32[s0, 2000000]\"):\n"
+                            "        a: \"f32[s0]\" = torch.ops.aten.sum.dim_IntList(x, [1])\n        return (a,)\n")
+                          .string();
+  const auto sized = run({"run", inputs, "--sym", "s0=2000000"});
+  EXPECT_EQ(sized.status, 2);
+  EXPECT_THAT(sized.errors, HasSubstr("for its inputs"));
+  EXPECT_THAT(sized.errors, HasSubstr("--sym s0=8"));
+}
+
+/// A loop that grows its values with the first made-up matrix, and ends with gentler ones.
+TEST_F(NumbersTest, MadeUpInputsLetALoopEnd) {
+  const auto path = write("loop.txt",
+                          "class G(torch.nn.Module):\n"
+                          "    def forward(self, x: \"f32[4]\", m: \"f32[4, 4]\"):\n"
+                          "        cond_fn = self.cond_fn\n"
+                          "        body_fn = self.body_fn\n"
+                          "        w = torch.ops.higher_order.while_loop(cond_fn, body_fn, (x,), (m,));  cond_fn = "
+                          "body_fn = x = m = None\n"
+                          "        r: \"f32[4]\" = w[0];  w = None\n"
+                          "        return (r,)\n"
+                          "\n"
+                          "    class cond_fn(torch.nn.Module):\n"
+                          "        def forward(self, a: \"f32[4]\", m: \"f32[4, 4]\"):\n"
+                          "            s: \"f32[]\" = torch.ops.aten.sum.default(a)\n"
+                          "            n: \"f32[]\" = torch.ops.aten.abs.default(s)\n"
+                          "            g: \"b8[]\" = torch.ops.aten.gt.Scalar(n, 0.001)\n"
+                          "            return g\n"
+                          "\n"
+                          "    class body_fn(torch.nn.Module):\n"
+                          "        def forward(self, a: \"f32[4]\", m: \"f32[4, 4]\"):\n"
+                          "            v: \"f32[4]\" = torch.ops.aten.mv.default(m, a)\n"
+                          "            d: \"f32[4]\" = torch.ops.aten.mul.Tensor(v, 4.0)\n"
+                          "            t: \"f32[4]\" = torch.ops.aten.sub.Tensor(d, a)\n"
+                          "            h: \"f32[4]\" = torch.ops.aten.mul.Tensor(t, 0.5)\n"
+                          "            return (h,)\n")
+                        .string();
+  const auto result = run({"run", path});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, HasSubstr("does not end with the inputs that were made up first"));
+}
+
 }  // namespace
 }  // namespace kerf::cli

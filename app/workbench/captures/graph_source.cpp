@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "app/workbench/captures/aot_stage.h"
+#include "app/workbench/captures/calm_loops.h"
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/given_inputs.h"
+#include "app/workbench/captures/memory_need.h"
 #include "app/workbench/captures/store_id.h"
 #include "app/workbench/captures/symbols.h"
 #include "engine/autograd/function_levels.h"
@@ -329,6 +331,7 @@ Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job) {
   RunnableGraph ready{shapedAsKnown(std::move(source))};
   auto& graph = ready.graph();
   if (ready.incomplete && !annotatedOnly(graph)) return fail(std::move(*ready.incomplete));
+  KERF_CHECK(checkMemory(graph, false));
   std::vector<std::string> notes;
   LoadOptions options = loadOptions(ready);
   options.origins = &ready.origins;
@@ -341,6 +344,7 @@ Result<RunnableGraph> runnableOnRecorded(GraphSource source, const Job& job) {
   } else if (!ready.symbols.empty()) {
     KERF_CHECK(bindShapes(graph.module, ready.inputs));
   }
+  KERF_CHECK(calmLoops(ready, job));
   return ready;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/workbench/captures/recorded_settings.h"
+#include "app/workbench/run/transposes.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 
@@ -81,6 +82,7 @@ Result<std::string> renderGraph(const CapturedGraph& graph, const std::string& f
 }
 
 Result<std::string> perform(Workbench& bench, const RenderRequest& request, const Job& job) {
+  if (request.format == "transposes") return checkTransposes(bench, request.graph, job);
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
   const ShapedGraph source = shapedAsRecorded(std::move(found), job);
   for (auto& note : leftOutNotes(source.capture, source.index)) job.note(std::move(note));

@@ -5,6 +5,7 @@
 #include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/captures/memory_need.h"
 #include "app/workbench/captures/recorded_settings.h"
 #include "app/workbench/captures/symbols.h"
 #include "app/workbench/compile/pass_trace.h"
@@ -110,6 +111,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   keepMeasurements(bench, options.compile.passes, job);
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
   KERF_CHECK(checkKernels(found.graph().module));
+  KERF_CHECK(checkMemory(shapedAsKnown(found).graph(), true));
   auto annotations = annotationRows(found.graph().module);
   const auto tolerances = options.compare.tolerances;
   takeRecordedRule(found, request.accuracy, options.compare);

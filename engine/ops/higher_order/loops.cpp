@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/higher_order/higher_order.h"
+#include "engine/ops/higher_order/loop_limit.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -80,7 +81,7 @@ ValueList joined(ValueList first, const ValueList& second) {
 }
 
 Result<Value> endless(const HigherOrderCall& call) {
-  return fail(ErrorCode::TooLarge, "{}: more than {} iterations", call.name, maximumIterations);
+  return fail(ErrorCode::TooLarge, "{}: more than {} iterations", call.name, loopLimit());
 }
 
 /// What one iteration gave as what all of them give: the numbers differ.
@@ -98,7 +99,7 @@ Result<ValueList> loop(const HigherOrderCall& call, Visit visit) {
   KERF_TRY(const std::string body, call.graph(1));
   ValueList carried = call.list(2, "carried_inputs");
   const ValueList additional = call.list(3, "additional_inputs");
-  for (std::int64_t i = 0; i <= maximumIterations; ++i) {
+  for (std::int64_t i = 0; i <= loopLimit(); ++i) {
     if (!call.shapesOnly) {
       KERF_TRY(const Value goesOn, call.run(condition, joined(carried, additional)));
       KERF_TRY(const bool again,

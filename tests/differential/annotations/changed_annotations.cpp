@@ -39,7 +39,8 @@ std::string changeTensor(TensorMeta& meta, Dice& dice) {
       if (rank == 0 || meta.strides.size() != rank) return {};
       const std::size_t at = dice.below(rank);
       const auto isEmpty = [](const Dim& size) { return !isNumber(size) || *size.hint == 0; };
-      if (std::ranges::any_of(meta.sizes, isEmpty) || *meta.sizes[at].hint < 2 || !isNumber(meta.strides[at])) return {};
+      if (std::ranges::any_of(meta.sizes, isEmpty) || *meta.sizes[at].hint < 2 || !isNumber(meta.strides[at]))
+        return {};
       meta.strides[at] = Dim{{}, *meta.strides[at].hint == 0 ? 1 : dice.chance(30) ? 0 : *meta.strides[at].hint + 1};
       return "stride";
     }

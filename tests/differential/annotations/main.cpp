@@ -27,9 +27,13 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     const bool takesValue = name == "--seed" || name == "--count";
-    if (!takesValue && !name.starts_with("--")) files.emplace_back(name);
-    else if (takesValue && i + 1 < argc && (name == "--seed" ? number(argv[i + 1], options.seed) : number(argv[i + 1], options.count))) ++i;
-    else files.clear(), i = argc;
+    if (!takesValue && !name.starts_with("--"))
+      files.emplace_back(name);
+    else if (takesValue && i + 1 < argc &&
+             (name == "--seed" ? number(argv[i + 1], options.seed) : number(argv[i + 1], options.count)))
+      ++i;
+    else
+      files.clear(), i = argc;
   }
   if (files.empty()) std::fputs(usage, stderr);
   if (files.empty()) return 2;

@@ -49,7 +49,8 @@ class Judges {
     own.compare = options.compare;
     const auto report = nodeDivergence(m_case.candidate.module, m_case.candidate.inputs, own);
     if (!report) return refuse("nodes", report.error());
-    if (!report->failure.empty()) return refuse("nodes", Error{ErrorCode::RuntimeFailed, report->failure, {}, 0, {}, {}});
+    if (!report->failure.empty())
+      return refuse("nodes", Error{ErrorCode::RuntimeFailed, report->failure, {}, 0, {}, {}});
     for (const std::string& node : m_case.different) {
       if (!m_planted) break;
       const auto row = std::ranges::find(report->nodes, node, &NodeDivergence::node);

@@ -69,9 +69,12 @@ Pattern drawPattern(Dice& dice, std::size_t count) {
   for (int i = 0; i < changes; ++i) {
     double& value = pattern.open[dice.below(count)];
     const bool special = !std::isfinite(value);
-    if (special) value = dice.chance(50) ? double(dice.between(-4, 4)) : std::isnan(value) ? inf : -value;
-    else if (dice.chance(85)) value = drawSpecial(dice);
-    else value += 100;
+    if (special)
+      value = dice.chance(50) ? double(dice.between(-4, 4)) : std::isnan(value) ? inf : -value;
+    else if (dice.chance(85))
+      value = drawSpecial(dice);
+    else
+      value += 100;
   }
   return pattern;
 }
@@ -82,8 +85,9 @@ class Maker {
 
   Result<SpecialCase> run() {
     KERF_CHECK(addInput("z", "f32[]", Tensor::zeros(DType::Float32, {}), filled(1)));
-    m_body = "        sw: \"f32[]\" = torch.ops.aten.erf.default(z)\n"
-             "        gate: \"b8[]\" = torch.ops.aten.gt.Scalar(sw, 0.5)\n";
+    m_body =
+        "        sw: \"f32[]\" = torch.ops.aten.erf.default(z)\n"
+        "        gate: \"b8[]\" = torch.ops.aten.gt.Scalar(sw, 0.5)\n";
     const int outputs = int(m_dice.between(1, 4));
     for (int i = 0; i < outputs; ++i) KERF_CHECK(addResult(i));
     m_case.text = fmt::format("class G(torch.nn.Module):\n    def forward(self, {}):\n{}        return ({},)\n",
@@ -121,8 +125,8 @@ class Maker {
     const auto id = [&](const char* name) { return fmt::format("{}{}", name, number); };
     KERF_CHECK(addInput(id("a"), annotation, tensorOf(pattern.open, sizes, type.dtype)));
     KERF_CHECK(addInput(id("b"), annotation, tensorOf(pattern.shut, sizes, type.dtype)));
-    m_body += fmt::format("        {}: \"{}\" = torch.ops.aten.where.self(gate, {}, {})\n", id("w"), annotation, id("a"),
-                          id("b"));
+    m_body += fmt::format("        {}: \"{}\" = torch.ops.aten.where.self(gate, {}, {})\n", id("w"), annotation,
+                          id("a"), id("b"));
     if (m_dice.chance(20)) return addMutation(number, annotation, sizes, type.dtype);
     const Ending& ending = endings[m_dice.below(std::size(endings))];
     const bool real = type.dtype == DType::Float32 || type.dtype == DType::Float64;
@@ -204,7 +208,8 @@ class Maker {
       const bool named = i < m_returned.size();
       if (named && m_returned[i].starts_with("u")) continue;  // of the gate's own input
       if (truth == Truth::Different)
-        m_case.different.push_back(named ? m_returned[i] : fmt::format("mutates {}", nameOfInput(m_mutated[i - m_returned.size()])));
+        m_case.different.push_back(named ? m_returned[i]
+                                         : fmt::format("mutates {}", nameOfInput(m_mutated[i - m_returned.size()])));
       if (truth == Truth::Different || m_case.truth == Truth::Same) m_case.truth = truth;
     }
     return {};
