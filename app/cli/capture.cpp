@@ -1,72 +1,96 @@
-// kerf capture FILE.py: a program run on Kerf's engine, in the sandbox.
+// kerf capture FILE.py[:function]: a program run on Kerf's engine, in the sandbox, and what was compiled of it stored.
+#include <fstream>
+
+#include "app/cli/capture_program_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
+#include "app/cli/repro_dump.h"
 
 namespace kerf::cli {
 
 namespace {
 
-/// What Dynamo's log holds, as the engine wrote it.
-Json capturedJson(const ProgramDoc& doc) {
-  Json log = Json::parse(doc.captured, nullptr, false);
-  return log.is_object() ? log : Json::object();
+struct CaptureChoice {
+  CaptureProgramRequest request;
+  std::string reproAfter, save;
+  bool explain = false;
+  ReproDump dump;
+};
+
+/// The graph that a repro is made of: as Dynamo gave it, or as AOTAutograd's stage has it.
+GraphAddress addressOf(const CaptureChoice& choice, const std::string& capture, std::size_t index) {
+  GraphAddress address;
+  address.text = fmt::format("{}/g{}", capture, index + 1);
+  if (choice.reproAfter == "aot") address.stage = "aten";
+  return address;
 }
 
-Json captureJson(const ProgramDoc& doc) {
-  return {{"path", doc.path},
-          {"output", doc.output},
-          {"errors", doc.errors},
-          {"exit_status", doc.exitStatus},
-          {"exception", doc.exception.empty() ? Json() : Json(doc.exception)},
-          {"line", doc.line > 0 ? Json(doc.line) : Json()},
-          {"output_cut", doc.isOutputCut},
-          {"captured", capturedJson(doc)},
-          {"elapsed_ms", milliseconds(doc.time)}};
-}
-
-/// One line a frame and a break, after the program's own output.
-void printCaptured(const Json& log) {
-  const auto count = [&](const char* name) { return log.contains(name) ? log[name].size() : std::size_t{0}; };
-  if (count("frames") + count("graphs") + count("breaks") == 0) return;
-  fmt::print("\n{} frames, {} graphs, {} graph breaks, {} recompiles\n", count("frames"), count("graphs"),
-             count("breaks"), count("recompiles"));
-  for (const Json& frame : log.value("frames", Json::array()))
-    fmt::print("frame {} at {}\n", frame.value("frame", ""), frame.value("at", ""));
-  for (const Json& item : log.value("breaks", Json::array())) {
-    const Json stack = item.value("stack", Json::array());
-    fmt::print("break at {}: {}\n", stack.empty() ? "" : stack.back().get<std::string>(), item.value("type", ""));
+/// PyTorch's minifier folder, as the level asks for it: of the last graph where the program failed, of all at level 3,
+/// of those that compute other values at level 4.
+Result<void> writeRepros(Context& context, const CaptureChoice& choice, const ProgramDoc& doc) {
+  const StoredProgram stored = storedProgram(doc);
+  if (choice.dump.level == 0 || stored.graphs == 0) return {};
+  for (std::size_t i = 0; i < stored.graphs; ++i) {
+    const GraphAddress address = addressOf(choice, stored.capture, i);
+    KERF_CHECK(dumpBefore(context, choice.dump, address));
+    const bool failed = doc.exitStatus != 0 && i + 1 == stored.graphs;
+    if (failed) KERF_CHECK(dumpAfter(context, choice.dump, address, FailureOfRun::Exception));
+    if (failed || choice.dump.level < 4) continue;
+    CompareRequest compare;
+    compare.graph = address;
+    KERF_TRY(const Comparison comparison, context.perform(compare));
+    const auto failure = !comparison.failure.empty() ? FailureOfRun::Exception
+                         : comparison.good()         ? FailureOfRun::None
+                                                     : FailureOfRun::Accuracy;
+    KERF_CHECK(dumpAfter(context, choice.dump, address, failure));
   }
+  return {};
 }
 
-void printCapture(const ProgramDoc& doc) {
-  fmt::print("{}", doc.output);
-  if (!doc.errors.empty()) fmt::print(stderr, "{}", doc.errors);
-  printCaptured(capturedJson(doc));
-  if (doc.isOutputCut) fmt::print(stderr, "the program printed more than Kerf keeps; the rest is lost\n");
+Result<void> saveJson(const std::string& path, const Json& json) {
+  std::ofstream file(path, std::ios::binary);
+  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  file.close();
+  if (!file) return fail(ErrorCode::Environment, "{} cannot be written", path);
+  return {};
 }
 
-Result<int> runCapture(Context& context, const CaptureProgramRequest& request) {
-  KERF_TRY(const ProgramDoc doc, context.perform(request));
+Result<int> runCapture(Context& context, CaptureChoice choice) {
+  if (!choice.reproAfter.empty() && choice.dump.level == 0) choice.dump.level = 2;
+  KERF_TRY(const ProgramDoc doc, context.perform(choice.request));
+  const Json json = programJson(doc);
   if (context.json)
-    printJson(captureJson(doc));
+    printJson(json);
   else
-    printCapture(doc);
+    printProgram(doc, choice.explain);
+  if (!choice.save.empty()) KERF_CHECK(saveJson(choice.save, json));
+  KERF_CHECK(writeRepros(context, choice, doc));
   return doc.exitStatus == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 void addCapture(CommandLine& line) {
-  auto& command =
-      line.add("capture", "Run a Python program on Kerf's engine, in a sandbox (exit 1 if the program fails)",
-               "  kerf capture bug.py\n"
-               "  kerf capture bug.py --json\n"
-               "  kerf capture train.py --timeout 300");
-  auto request = std::make_shared<CaptureProgramRequest>();
-  command.add_option("FILE", request->path, "Python program")->required();
-  addTimeoutOption(command, request->timeout, "Seconds that the program may take");
-  line.onRun(command, [request](Context& context) { return runCapture(context, *request); });
+  auto& command = line.add(
+      "capture", "Run a Python program on Kerf's engine, in a sandbox, and store what it compiles (exit 1 if it fails)",
+      "  kerf capture bug.py\n"
+      "  kerf capture bug.py:Model.forward --explain\n"
+      "  kerf capture bug.py --repro-after dynamo\n"
+      "  kerf capture train.py --timeout 300 --json");
+  auto choice = std::make_shared<CaptureChoice>();
+  CaptureProgramRequest& request = choice->request;
+  command.add_option("FILE", request.path, "Python program; FILE.py:NAME compiles that function or class of it")
+      ->required();
+  command.add_flag("--explain", choice->explain, "Print reasons, hints and guards in full");
+  command.add_option("--save", choice->save, "Write what --json prints to this file, too")->type_name("FILE");
+  command
+      .add_option("--repro-after", choice->reproAfter,
+                  "Write PyTorch's minifier folder: of Dynamo's graph or of AOTAutograd's")
+      ->check(CLI::IsMember({"dynamo", "aot"}));
+  addReproOptions(command, choice->dump);
+  addTimeoutOption(command, request.timeout, "Seconds that the program may take");
+  line.onRun(command, [choice](Context& context) { return runCapture(context, *choice); });
 }
 
 }  // namespace kerf::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/ir/graph.h"
+#include "engine/python/reference.h"
 
 namespace kerf::inline dynamo {
 
@@ -12,6 +13,7 @@ struct LoggedGraph {
   std::string name;  ///< "__compiled_fn_1"
   Graph graph;
   std::vector<std::string> sources;  ///< of the placeholders
+  std::vector<Ref> inputs;           ///< copies of what they got at first, where the log keeps them
 };
 
 struct LoggedBreak {
@@ -46,7 +48,8 @@ struct CaptureLog {
   std::vector<LoggedBreak> breaks;
   std::vector<LoggedBreak> skips;  ///< frames that CPython ran as they were written
   std::vector<LoggedRecompile> recompiles;
-  int compileNumber = 0;  ///< of names: graphs and resume functions count together
+  std::int64_t inputBytes = 0;  ///< room that is left for copies of inputs; 0: none are kept
+  int compileNumber = 0;        ///< of names: graphs and resume functions count together
 };
 
 /// Of this process.

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include "engine/dynamo/call_backend.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
@@ -160,7 +161,7 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     }
     rebuilder.know(standIn->value.get(), std::move(real));
   }
-  if (!replay(calls, values)) return {};
+  if (!(backendCall ? runBackendCall(*this, values) : replay(calls, values))) return {};
   std::vector<Ref> built;
   for (std::size_t k = 0; k < results.size(); ++k) {
     const auto handedOn = moved.find(k);

@@ -15,6 +15,8 @@ struct CompiledFrame {
   std::string graphName;  ///< "__compiled_fn_1"; empty where there is no graph
   std::vector<FrameInput> inputs;
   std::vector<TracedCall> calls;
+  std::vector<NodeId> outputs;     ///< of the graph
+  Ref backendCall;                 ///< what a Python backend made of the graph; null: the calls run one by one
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
   std::vector<Ref> results;                ///< templates

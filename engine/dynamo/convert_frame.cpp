@@ -4,17 +4,22 @@
 
 #include <fmt/format.h>
 
+#include "engine/dynamo/call_backend.h"
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/compiled_frame.h"
 #include "engine/dynamo/frame_writer.h"
 #include "engine/dynamo/handlers.h"
 #include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/logged_graphs.h"
 #include "engine/torch_api/eager_ops.h"
 
 namespace kerf::inline dynamo {
 namespace {
 
 constexpr int kMostAttempts = 50;
+
+/// A Python backend raised: the caller gets that exception.
+struct BackendRaised {};
 
 PyObject* closureOf(const FrameView& frame) {
   return frame.function && PyFunction_Check(frame.function) ? PyFunction_GET_CLOSURE(frame.function) : nullptr;
@@ -196,6 +201,7 @@ class Attempt {
     std::vector<NodeId> outputs;
     for (const NodeId node : walk.needs().nodes)
       if (node.valid()) outputs.push_back(node);
+    compiled.outputs = outputs;
     m_tracer.graph.finish(outputs);
     compiled.inputs = m_tracer.graph.inputs();
     compiled.calls = m_tracer.graph.calls();
@@ -233,7 +239,12 @@ class Attempt {
       logged.calls.push_back(compiled->graphName);
       LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}};
       for (const FrameInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
+      keepInputs(*compiled, graph);
       log.graphs.push_back(std::move(graph));
+      if (m_options.backend) {
+        compiled->backendCall = callBackend(m_options.backend.get(), m_tracer.graph.graph(), *compiled);
+        if (!compiled->backendCall) throw BackendRaised{};
+      }
     }
     compiled->freshFunctions = m_tracer.freshFunctions;
     compiled->kept = m_tracer.kept;
@@ -320,6 +331,8 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         }
         breakAt = std::move(next);
       }
+    } catch (const BackendRaised&) {
+      return {nullptr, true};
     } catch (const PythonRaised&) {
       // The program's own exception: it is raised when the frame runs as it is.
       captureLog().skips.push_back({"Observed exception", takePythonError().message, {fileAndLine(frame)}, false});

@@ -6,6 +6,7 @@
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/environment.h"
 #include "engine/dynamo/frame_evaluation.h"
+#include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
 #include "engine/ir/printer.h"
 #include "engine/torch_api/compile_hook.h"
@@ -166,7 +167,8 @@ PyObject* makeModule() {
                                   {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "torch._C._dynamo", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
-  return PyModule_Create(&definition);
+  Ref module = Ref::steal(PyModule_Create(&definition));
+  return module && addLoggedGraphs(module.get()) ? module.release() : nullptr;
 }
 
 }  // namespace

@@ -102,6 +102,11 @@ class OutputGraph {
 using NodeValues = std::unordered_map<std::uint32_t, Ref>;
 /// Runs all calls; false with a Python exception set.
 bool replay(const std::vector<TracedCall>& calls, NodeValues& values);
+/// A call's arguments with these values where proxies stand; null with a Python exception set.
+struct FilledCall {
+  Ref args, kwargs;
+};
+FilledCall fillCall(const TracedCall& call, const NodeValues& values);
 /// One call; null with a Python exception set where it fails.
 Ref replayCall(const TracedCall& call, const NodeValues& values);
 

@@ -77,6 +77,11 @@ Ref runCall(const TracedCall& call, const Filler& filler) {
 
 }  // namespace
 
+FilledCall fillCall(const TracedCall& call, const NodeValues& values) {
+  const Filler filler(values);
+  return {filler.fill(call.args.get()), filler.fill(call.kwargs.get())};
+}
+
 Ref replayCall(const TracedCall& call, const NodeValues& values) { return runCall(call, Filler(values)); }
 
 bool replay(const std::vector<TracedCall>& calls, NodeValues& values) {

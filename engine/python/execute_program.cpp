@@ -50,9 +50,22 @@ void noteException(const Ref& exception, const std::string& program, ProgramAnsw
   }
 }
 
+/// compile(text), or what the named function of a module makes of it.
+Ref codeOf(const std::string& text, const std::string& name, const std::string& compiler) {
+  if (compiler.empty()) return Ref::steal(Py_CompileString(text.c_str(), name.c_str(), Py_file_input));
+  const std::size_t colon = compiler.find(':');
+  const Ref module = Ref::steal(PyImport_ImportModule(compiler.substr(0, colon).c_str()));
+  if (!module) return {};
+  Ref code = Ref::steal(
+      PyObject_CallMethod(module.get(), compiler.substr(colon + 1).c_str(), "ss", text.c_str(), name.c_str()));
+  if (code && !PyCode_Check(code.get())) return PyErr_SetString(PyExc_TypeError, "the compiler gave no code"), Ref();
+  return code;
+}
+
 /// False, with the exception in the answer, where running ended with one.
-bool run(const std::string& text, const std::string& name, PyObject* names, ProgramAnswer& answer) {
-  const Ref code = Ref::steal(Py_CompileString(text.c_str(), name.c_str(), Py_file_input));
+bool run(const std::string& text, const std::string& name, PyObject* names, ProgramAnswer& answer,
+         const std::string& compiler = {}) {
+  const Ref code = codeOf(text, name, compiler);
   const Ref done = code ? Ref::steal(PyEval_EvalCode(code.get(), names, names)) : Ref();
   if (!done) noteException(fetchedException(), name, answer);
   return bool(done);
@@ -85,7 +98,7 @@ Result<ProgramAnswer> executeProgram(const ProgramRequest& request, const Encode
     PyDict_SetItemString(own.get(), "__builtins__", PyEval_GetBuiltins());
     if (!run(request.prologue, "<kerf prologue>", own.get(), answer)) return answer;
   }
-  const bool finished = run(request.text, request.name, names, answer);
+  const bool finished = run(request.text, request.name, names, answer, request.compiler);
   if ((finished || request.driverAlways) && !request.driver.empty() &&
       run(request.driver, "<kerf driver>", names, answer)) {
     PyObject* bound = PyDict_GetItemString(names, "answer");

@@ -38,6 +38,8 @@ struct ProgramRequest {
   std::string name;  ///< shown in tracebacks: "bug.py"
   std::string
       prologue;  ///< Python run before the program, in a namespace of its own: "import torch; torch.manual_seed(0)"
+  /// "module:function" that makes a code object of (text, name) in place of compile(); empty: compile().
+  std::string compiler;
   std::string
       driver;  ///< Python run after the program, in its namespace; what it binds to `answer` travels. May be empty
   bool driverAlways = false;  ///< the driver runs after a program that failed, too

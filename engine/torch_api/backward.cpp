@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/hooks.h"
 
@@ -22,7 +23,7 @@ class Walk {
  public:
   explicit Walk(const BackwardCall& call)
       : m_call(call),
-        m_ops(call.createGraph ? eagerOps() : referenceOps()),
+        m_ops(call.createGraph || !dispatchModes().empty() ? eagerOps() : referenceOps()),
         m_run(m_ops),
         m_results(call.inputs.size()) {}
 

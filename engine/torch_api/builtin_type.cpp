@@ -37,7 +37,8 @@ PyObject* reprBuiltin(PyObject* self) {
   const Builtin& builtin = in(self);
   const bool isMethod = builtin.isMethod;
   return makeText(isMethod ? fmt::format("<method '{}' of 'torch._C.TensorBase' objects>", builtin.name)
-                           : fmt::format("<built-in method {} of type object>", builtin.name))
+                           : fmt::format("<built-in method {} of type object at {}>", builtin.name,
+                                         static_cast<const void*>(builtinType)))
       .release();
 }
 PyObject* nameOfBuiltin(PyObject* self, void*) { return makeText(in(self).name).release(); }

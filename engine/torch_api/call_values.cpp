@@ -7,6 +7,7 @@
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/error_words.h"
 #include "engine/torch_api/generator_type.h"
 #include "engine/torch_api/return_types.h"
 #include "engine/torch_api/small_types.h"
@@ -108,7 +109,9 @@ Result<Ref> call(const std::string& target, PyObject* args, PyObject* kwargs) {
   KERF_CHECK(readKeywords(kwargs, keywords, extras));
   addDefaults(target, values, keywords);
   const GeneratorScope generator(extras.generator);
-  KERF_TRY(const Value result, callTorch(target, values, keywords, OpMode::Real));
+  auto called = callTorch(target, values, keywords, OpMode::Real);
+  if (!called) return fail(inTorchsWords(std::move(called).error(), target, values));
+  const Value result = std::move(*called);
   Ref object = resultObject(result);
   if (!object) return fail(pendingError());
   if (extras.requiresGrad && isTensor(object.get()))

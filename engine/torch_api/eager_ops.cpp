@@ -10,6 +10,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/grad_node.h"
 
 namespace kerf::inline torch_api {
@@ -64,6 +65,12 @@ Value withoutNumbers(const Value& value) {
   return items;
 }
 
+/// The kernel, or the program's mode that stands before it.
+Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
+  if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) return callDispatchMode(op, args, kwargs);
+  return referenceOps().call(op.id, args, kwargs);
+}
+
 class EagerOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
@@ -107,15 +114,19 @@ class EagerOps : public OpCaller {
 
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
     KERF_CHECK(refuseOverlap(op, args));
+    if (dispatchModeKeepsComposites()) return compute(op, args, kwargs);
     const bool taped = gradModes().grad && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
-    if (!taped) return compute(op, args, kwargs);
+    if (!taped && dispatchModes().empty()) return compute(op, args, kwargs);
     if (const Composite form = implicitForm(op.id)) return runProgram(form, op, args, kwargs);
+    if (!dispatchModes().empty() && op.composite != nullptr && op.row->kernel == nullptr)  // linear, conv2d
+      return runProgram(op.composite, op, args, kwargs);
     const Gradient gradient = gradientOf(op);
+    if (!taped && (gradient != nullptr || has(op.traits, OpTrait::View))) return compute(op, args, kwargs);
     if (gradient == nothingFlows && !writes(op)) return compute(op, args, kwargs);
     if (gradient == nullptr && op.decomposition != nullptr && !(op.row->kernel && op.composite))
       return runProgram(op.decomposition, op, args, kwargs);
     if (gradient == nullptr && op.composite != nullptr) return runProgram(op.composite, op, args, kwargs);
-    return record(op, args, kwargs);
+    return taped ? record(op, args, kwargs) : compute(op, args, kwargs);
   }
 
   Result<Value> runProgram(Composite program, const OpInfo& op, const ValueList& args,
@@ -125,7 +136,8 @@ class EagerOps : public OpCaller {
   }
 
   Result<Value> compute(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
-    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    if (!dispatchModes().empty()) return runKernel(op, args, kwargs);  // the mode's answer is whole
+    KERF_TRY(Value result, runKernel(op, args, kwargs));
     if (writes(op)) {
       KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
       return written(op, bound, std::move(result));
@@ -173,7 +185,7 @@ class EagerOps : public OpCaller {
   Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
     KERF_TRY(BoundArguments bound, bindArguments(op, args, kwargs));
     if (!writes(op)) {
-      KERF_TRY(const Value result, referenceOps().call(op.id, args, kwargs));
+      KERF_TRY(const Value result, runKernel(op, args, kwargs));
       return recordCall(op, bound, result);
     }
     return recordInplace(op, bound, args, kwargs);
@@ -198,7 +210,7 @@ class EagerOps : public OpCaller {
     if (op.id != "aten.copy_.default"_op && op.id != "aten.zero_.default"_op) {
       KERF_TRY(saved.values[0], bound.tensor(0).clone());
     }
-    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    KERF_TRY(Value result, runKernel(op, args, kwargs));
     KERF_CHECK(recordWrite(op, saved, result, *target));
     KERF_TRY(Value now, written(op, bound, std::move(result)));
     if (now.isTensor()) {
@@ -212,7 +224,7 @@ class EagerOps : public OpCaller {
   /// Ops that write elsewhere than into their first argument (running statistics) are taped by what they give.
   Result<Value> recordOther(const OpInfo& op, const BoundArguments& bound, const ValueList& args,
                             const KeywordValues& kwargs) const {
-    KERF_TRY(Value result, referenceOps().call(op.id, args, kwargs));
+    KERF_TRY(Value result, runKernel(op, args, kwargs));
     KERF_TRY(result, written(op, bound, std::move(result)));
     return recordCall(op, bound, result);
   }

@@ -4,9 +4,12 @@
 
 #include "engine/autograd/gradient_rules_of_ops.h"
 #include "engine/autograd/tape.h"
+#include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/saved_tensors.h"
+#include "engine/torch_api/saved_versions.h"
 
 namespace kerf::inline torch_api {
 namespace {
@@ -25,6 +28,7 @@ struct SavedCall {
   std::vector<bool> wanted;
   std::vector<Place> places;  ///< by edge
   std::vector<VariablePtr> variables;
+  std::vector<SavedVersion> versions;
   std::vector<PackedTensor> packed;  ///< what hooks of saved tensors made of the arguments, then of the results
 };
 
@@ -81,6 +85,15 @@ Value regrouped(const Value& like, const ValueList& grads, std::size_t& next) {
   return std::ranges::all_of(items, &Value::isNone) ? Value() : Value(std::move(items));
 }
 
+Result<ValueList> formulaOf(const SavedCall& saved, const CallRecord& call, const ValueList& flowing,
+                            const OpRunner& run) {
+  const Gradient gradient = gradientOf(*saved.op);
+  std::vector<SavedVersion> stale = staleOf(saved.versions);
+  if (stale.empty()) return gradient(call, flowing, run);
+  const VersionCheckedOps checked(run, std::move(stale));
+  return gradient(call, flowing, OpRunner(checked));
+}
+
 Result<ValueList> flowBack(const SavedCall& packed, GradNode& node, const ValueList& grads, const OpRunner& run) {
   const Gradient gradient = gradientOf(*packed.op);
   if (gradient == nullptr)
@@ -92,7 +105,7 @@ Result<ValueList> flowBack(const SavedCall& packed, GradNode& node, const ValueL
   for (const Value& result : saved.results) results.push_back(resultHandle(result, node, next));
   for (const Value& result : saved.results) flowing.push_back(regrouped(result, grads, nextGrad));
   const CallRecord call{saved.args, results, saved.wanted};
-  KERF_TRY(const ValueList flows, gradient(call, flowing, run));
+  KERF_TRY(const ValueList flows, formulaOf(saved, call, flowing, run));
   ValueList byEdge;
   for (const auto& [argument, item] : saved.places) {
     Value flow = argument < flows.size() ? flows[argument] : Value();
@@ -133,15 +146,30 @@ std::size_t countTensors(const ValueList& values) {
 
 Tensor shapeOf(const Tensor& tensor) { return metaTensor(tensor.dtype(), tensor.symSizes(), tensor.symStrides()); }
 
-Result<std::shared_ptr<GradNode>> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
+struct TapedCall {
+  std::shared_ptr<GradNode> node;
+  std::shared_ptr<SavedCall> saved;
+};
+
+Result<TapedCall> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
   auto node = makeNode(nodeName(op), countTensors(results));
-  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}, {}};
+  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}, {}, {}};
+  for (std::size_t i = 0; i < args.values.size(); ++i)
+    if (!writesTo(op, i)) noteVersions(args.values[i], 0, saved.versions);
   for (std::size_t i = 0; i < args.values.size(); ++i) connect(saved, *node, args.values[i], {i});
   KERF_CHECK(packAll(saved));
-  node->backward = [saved = std::move(saved)](GradNode& self, const ValueList& grads, const OpRunner& run) {
-    return flowBack(saved, self, grads, run);
+  auto kept = std::make_shared<SavedCall>(std::move(saved));
+  node->backward = [kept](GradNode& self, const ValueList& grads, const OpRunner& run) {
+    return flowBack(*kept, self, grads, run);
   };
-  return node;
+  return TapedCall{std::move(node), std::move(kept)};
+}
+
+/// What a dispatch mode answered with stays the object that the mode knows.
+VariablePtr ownOfMode(const Tensor& tensor, const std::vector<VariablePtr>& given) {
+  if (dispatchModes().empty()) return nullptr;
+  VariablePtr own = variableOf(tensor);
+  return own && !own->needsGrad() && std::ranges::find(given, own) == given.end() ? own : nullptr;
 }
 
 Value tagged(const Value& value, const std::shared_ptr<GradNode>& node, const std::vector<VariablePtr>& given,
@@ -159,7 +187,8 @@ Value tagged(const Value& value, const std::shared_ptr<GradNode>& node, const st
   if (!differentiable || !mayHaveGradient(value)) return tensor;
   const auto shared = std::ranges::find_if(
       given, [&](const VariablePtr& other) { return other->tensor.storage() == tensor.storage() && tensor.defined(); });
-  const VariablePtr variable = shared != given.end() ? makeView(tensor, *shared, true) : makeVariable(tensor);
+  VariablePtr variable = ownOfMode(value.tensor(), given);
+  if (!variable) variable = shared != given.end() ? makeView(tensor, *shared, true) : makeVariable(tensor);
   variable->gradFn = node;
   variable->outputNumber = number;
   CallScope::keep(variable);
@@ -222,12 +251,14 @@ std::string nodeName(const OpInfo& op) {
 
 Result<Value> recordCall(const OpInfo& op, const BoundArguments& args, const Value& result) {
   const ValueList results = resultsOf(op, result);
-  KERF_TRY(const auto node, nodeOfCall(op, args, results));
+  KERF_TRY(const TapedCall taped, nodeOfCall(op, args, results));
+  const auto& node = taped.node;
   std::vector<VariablePtr> given;
   for (const Value& value : args.values) collect(value, given);
   ValueList now;
   const std::size_t differentiable = std::min(results.size(), differentiableResults(op.id));
   for (std::size_t i = 0; i < results.size(); ++i) now.push_back(tagged(results[i], node, given, i < differentiable));
+  for (const Value& made : now) noteVersions(made, 0, taped.saved->versions);
   if (op.schema.returns.size() == 1 || !result.isList()) return std::move(now[0]);
   return Value(std::move(now));
 }
@@ -239,7 +270,9 @@ Result<void> recordWrite(const OpInfo& op, const BoundArguments& saved, const Va
   before->gradFn = history.node;
   before->outputNumber = history.number;
   args.values[0] = before->tensor;
-  KERF_TRY(const auto node, nodeOfCall(op, args, {result}));
+  KERF_TRY(const TapedCall taped, nodeOfCall(op, args, {result}));
+  const auto node = taped.node;
+  noteVersions(target.tensor, 1, taped.saved->versions);  // the write counts after this
   node->resultMetas.push_back(shapeOf(target.tensor));
   if (!target.base) {
     target.gradFn = node;

@@ -1,4 +1,5 @@
 #include "engine/torch_api/module.h"
+#include "engine/torch_api/dispatch_mode.h"
 
 #include <array>
 
@@ -179,7 +180,7 @@ PyObject* makeTorchModule() {
     return nullptr;
   const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) &&
                      addTorchFunction(module.get()) && addAutograd(module.get()) && addMethods() &&
-                     addNamespaces(module.get()) && addSubModules(module.get());
+                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -34,6 +34,25 @@ PyStructSequence_Field integerFields[] = {
     {"bits", nullptr}, {"max", nullptr}, {"min", nullptr}, {"dtype", nullptr}, {nullptr, nullptr}};
 PyStructSequence_Desc integerDescription{"torch.iinfo", nullptr, integerFields, 4};
 
+/// "finfo(resolution=1e-06, …, dtype=float32)": PyTorch's order and digits.
+PyObject* describeFloat(PyObject* self) {
+  const auto number = [&](Py_ssize_t place) { return PyFloat_AsDouble(PyTuple_GET_ITEM(self, place)); };
+  return makeText(fmt::format(
+                      "finfo(resolution={:g}, min={:g}, max={:g}, eps={:g}, smallest_normal={:g}, tiny={:g}, dtype={})",
+                      number(6), number(3), number(2), number(1), number(5), number(4),
+                      textOf(PyTuple_GET_ITEM(self, 7))))
+      .release();
+}
+PyObject* describeInteger(PyObject* self) {
+  const auto item = [&](Py_ssize_t place) { return printed(PyTuple_GET_ITEM(self, place)); };
+  return makeText(fmt::format("iinfo(min={}, max={}, dtype={})", item(2), item(1), item(3))).release();
+}
+PyTypeObject* limitsType(PyStructSequence_Desc& description, reprfunc repr) {
+  PyTypeObject* type = PyStructSequence_NewType(&description);
+  if (type != nullptr) type->tp_repr = type->tp_str = repr;
+  return type;
+}
+
 PyObject* filled(PyTypeObject* type, std::initializer_list<PyObject*> items) {
   PyObject* tuple = PyStructSequence_New(type);
   Py_ssize_t i = 0;
@@ -50,7 +69,7 @@ DType realOf(DType dtype) {
 }
 
 PyObject* finfo(PyObject*, PyObject* args) {
-  static PyTypeObject* type = PyStructSequence_NewType(&floatDescription);
+  static PyTypeObject* type = limitsType(floatDescription, describeFloat);
   PyObject* given = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
   const DType dtype = realOf(given ? dtypeOf(given).value_or(DType::Int64) : defaultDtype());
   const auto* found = std::ranges::find(floats, dtype, &FloatLimits::dtype);
@@ -65,7 +84,7 @@ PyObject* finfo(PyObject*, PyObject* args) {
 }
 
 PyObject* iinfo(PyObject*, PyObject* args) {
-  static PyTypeObject* type = PyStructSequence_NewType(&integerDescription);
+  static PyTypeObject* type = limitsType(integerDescription, describeInteger);
   PyObject* given = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
   const auto dtype = dtypeOf(given);
   if (!dtype || !isIntegral(*dtype) || *dtype == DType::Bool)

@@ -36,10 +36,28 @@ struct NamedTuple {
   PyTypeObject* type = nullptr;
 };
 
-PyTypeObject* typeOf(const OpInfo& op) {
+std::map<std::string, NamedTuple>& namedTuples() {
   static auto& all = *new std::map<std::string, NamedTuple>;
+  return all;
+}
+
+/// As PyTorch prints one: each result on a line of its own.
+PyObject* describe(PyObject* self) {
+  const NamedTuple* tuple = nullptr;
+  for (const auto& [name, entry] : namedTuples())
+    if (entry.type == Py_TYPE(self)) tuple = &entry;
+  std::string text = std::string(Py_TYPE(self)->tp_name) + "(";
+  for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(self); ++i) {
+    const Ref item = Ref::steal(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+    if (!item) return nullptr;
+    text += (i > 0 ? ",\n" : "\n") + tuple->names[std::size_t(i)] + "=" + textOf(item.get());
+  }
+  return makeText(text + ")").release();
+}
+
+PyTypeObject* typeOf(const OpInfo& op) {
   std::string name = "torch.return_types." + op.schema.name.substr(op.schema.name.rfind(':') + 1);
-  NamedTuple& tuple = all[name];
+  NamedTuple& tuple = namedTuples()[name];
   if (tuple.type != nullptr || !tuple.name.empty()) return tuple.type;
   tuple.name = std::move(name);
   tuple.names = resultNames(op.schema.text);
@@ -48,6 +66,7 @@ PyTypeObject* typeOf(const OpInfo& op) {
   tuple.fields.push_back({nullptr, nullptr});
   PyStructSequence_Desc description{tuple.name.c_str(), nullptr, tuple.fields.data(), int(tuple.names.size())};
   tuple.type = PyStructSequence_NewType(&description);
+  if (tuple.type != nullptr) tuple.type->tp_repr = describe;
   return tuple.type;
 }
 

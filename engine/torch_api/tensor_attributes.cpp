@@ -83,6 +83,7 @@ PyObject* isLeaf(PyObject* self, void*) {
   const Variable& variable = *variableIn(self);
   return truth(!variable.gradFn && !(variable.base && variable.base->gradFn != variable.baseFn));
 }
+PyObject* isInference(PyObject* self, void*) { return truth(variableIn(self)->isInference); }
 PyObject* retainsGrad(PyObject* self, void*) { return truth(variableIn(self)->retainsGrad); }
 PyObject* outputNumber(PyObject* self, void*) { return PyLong_FromSize_t(variableIn(self)->outputNumber); }
 PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(*variableIn(self)->version); }
@@ -167,6 +168,7 @@ PyGetSetDef* tensorAttributes() {
                                      {"is_leaf", isLeaf, nullptr, nullptr, nullptr},
                                      {"retains_grad", retainsGrad, nullptr, nullptr, nullptr},
                                      {"output_nr", outputNumber, nullptr, nullptr, nullptr},
+                                     {"_is_inference", isInference, nullptr, nullptr, nullptr},
                                      {"_version", version, nullptr, nullptr, nullptr},
                                      {"_base", base, nullptr, nullptr, nullptr},
                                      {"data", data, setData, nullptr, nullptr},

@@ -1,5 +1,7 @@
 #include "engine/torch_api/torch_function.h"
 
+#include "engine/torch_api/callables.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -134,8 +136,11 @@ PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
+  const std::string called = callableOf(function);
+  const Ref shown = called.empty() ? Ref::steal(PyObject_Str(function)) : makeText(called);
+  const Ref list = Ref::steal(PySequence_List(types.get()));
   PyErr_Format(PyExc_TypeError, "no implementation found for '%S' on types that implement __torch_function__: %S",
-               function, types.get());
+               shown.get(), list.get());
   return nullptr;
 }
 

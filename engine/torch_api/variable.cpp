@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/grad_node.h"
 
 namespace kerf::inline torch_api {
@@ -67,6 +68,7 @@ VariablePtr makeVariable(Tensor tensor) {
   tensor.traced = next++;
   variable->tensor = std::move(tensor);
   variable->version = std::make_shared<unsigned>(0);
+  variable->isInference = gradModes().inference;
   variables()[variable->tensor.traced] = variable;
   return variable;
 }

@@ -55,7 +55,9 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("torch." + name)
-    raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    from torch._absent import message
+
+    raise AttributeError(message("torch", name))
 
 
 # What is Python but has no tensors of its own.

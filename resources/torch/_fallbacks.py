@@ -105,7 +105,7 @@ def get_device(input):
 
 def is_inference(input):
     """Whether a tensor was made in inference mode."""
-    return input.is_inference() if hasattr(torch.Tensor, "_is_inference") else False
+    return input._is_inference
 
 
 def is_neg(input):
@@ -277,10 +277,45 @@ def to_dense(self, dtype=None, *, masked_grad=True):
     return self if dtype is None else self.to(dtype)
 
 
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A tensor of the bytes of a buffer. Its memory is its own."""
+    data = bytes(memoryview(buffer))[offset:]
+    size = dtype.itemsize
+    if count < 0 and len(data) % size:
+        raise ValueError(f"buffer length ({len(data)} bytes) after offset ({offset} bytes) must be a multiple of element size "
+                         f"({size})")
+    count = len(data) // size if count < 0 else count
+    made = torch.tensor(list(data[:count * size]), dtype=torch.uint8).view(dtype)
+    return made.requires_grad_(requires_grad)
+
+
+def chalf(self, memory_format=None):
+    """As complex32 (method)."""
+    return self.to(torch.complex32)
+
+
+def untyped_storage(self):
+    """What holds the elements (method)."""
+    from torch.storage import UntypedStorage
+
+    return UntypedStorage._of(self)
+
+
+def storage(self):
+    """What holds the elements, with their dtype (method)."""
+    from torch.storage import TypedStorage
+
+    return TypedStorage._of(self)
+
+
+def record_stream(self, stream):
+    """Nothing to wait for (method)."""
+
+
 _METHODS = ("adjoint", "moveaxis", "hsplit", "vsplit", "dsplit", "unsafe_chunk", "isreal", "get_device", "is_inference",
             "is_neg", "is_distributed", "is_nonzero", "where", "polygamma", "sum_to_size", "new", "numpy", "apply_",
-            "map_", "pin_memory", "is_set_to", "lu", "to_dense", *_INPLACE)
-_FUNCTIONS = ("adjoint", "moveaxis", "row_stack", "hsplit", "vsplit", "dsplit", "unsafe_chunk", "isreal", "range",
+            "map_", "chalf", "untyped_storage", "storage", "record_stream", "pin_memory", "is_set_to", "lu", "to_dense", *_INPLACE)
+_FUNCTIONS = ("adjoint", "frombuffer", "moveaxis", "row_stack", "hsplit", "vsplit", "dsplit", "unsafe_chunk", "isreal", "range",
               "combinations", "kaiser_window", "norm_except_dim", "_weight_norm", "get_device", "is_inference", "is_neg",
               "is_distributed", "is_nonzero", "gradient", "max_pool1d_with_indices", "embedding_bag",
               *_INPLACE[: _INPLACE.index("absolute_")])

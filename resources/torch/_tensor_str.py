@@ -52,10 +52,11 @@ class _Formatter:
         largest, smallest = max(abs(v) for v in values), min(abs(v) for v in values)
         self.int_mode = all(v == math.ceil(v) for v in values)
         self.sci_mode = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
-        if PRINT_OPTS.sci_mode is not None:
-            self.sci_mode = PRINT_OPTS.sci_mode
+        # The width is that of the notation that the values ask for, also where another one is forced.
         dot = 1 if self.int_mode and not self.sci_mode else 0
         self.max_width = max(1, max(len(self._text(v)) + dot for v in values))
+        if PRINT_OPTS.sci_mode is not None:
+            self.sci_mode = PRINT_OPTS.sci_mode
 
     def _text(self, value):
         if self.sci_mode:

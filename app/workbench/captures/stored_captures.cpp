@@ -214,7 +214,8 @@ Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index) {
 
 Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress,
                                   KeptFiles files) {
-  return capture.kind == "repro" ? storeTexts(store, capture, progress) : storeFiles(store, capture, progress, files);
+  const bool asTexts = capture.kind == "repro" || capture.kind == "program";  // what no file holds as it is
+  return asTexts ? storeTexts(store, capture, progress) : storeFiles(store, capture, progress, files);
 }
 
 Result<std::int64_t> storedGraphId(Store& store, const GraphSource& source) {

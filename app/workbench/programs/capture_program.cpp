@@ -1,7 +1,12 @@
 // A program from its file to its end.
 #include <fstream>
+#include <optional>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
+#include "app/workbench/captures/graph_source.h"
+#include "app/workbench/captures/import_findings.h"
 #include "app/workbench/programs/program_runs.h"
 #include "app/workbench/workbench.h"
 
@@ -24,15 +29,47 @@ Result<std::string> readProgram(const std::string& path) {
   return std::move(text).str();
 }
 
+/// What the program printed must not be lost where the store cannot be written.
+Result<ImportedCapture> keep(Workbench& bench, const Capture& capture) {
+  KERF_TRY(auto* store, bench.store());
+  KERF_TRY(const auto id, storeCapture(*store, capture));
+  return importedCapture(capture, id);
+}
+
+/// The log with where its graphs are kept: `stored` (`capture`, `graphs`), `notes`.
+std::string withStored(const std::string& log, const ImportedCapture* stored, const std::vector<std::string>& notes) {
+  nlohmann::json json = nlohmann::json::parse(log, nullptr, false);
+  if (!json.is_object()) return log;
+  if (stored != nullptr) json["stored"] = {{"capture", stored->id}, {"graphs", stored->graphs.size()}};
+  json["notes"] = notes;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
 
-Result<ProgramDoc> perform(Workbench&, const CaptureProgramRequest& request, const Job& job) {
-  KERF_TRY(const std::string text, readProgram(request.path));
+ProgramPlace placeOf(const std::string& path) {
+  const std::size_t colon = path.rfind(".py:");
+  if (colon == std::string::npos) return {path, {}};
+  return {path.substr(0, colon + 3), path.substr(colon + 4)};
+}
+
+Result<ProgramDoc> perform(Workbench& bench, const CaptureProgramRequest& request, const Job& job) {
+  const std::string file = placeOf(request.path).file;
+  KERF_TRY(const std::string text, readProgram(file));
   const auto start = std::chrono::steady_clock::now();
-  KERF_TRY(ProgramDoc doc, runProgramText(text, request, job.stop));
-  doc.path = request.path;
+  KERF_TRY(CapturedProgram captured, runProgramText(text, request, job.stop));
+  ProgramDoc& doc = captured.doc;
+  doc.path = file;
   doc.time = std::chrono::steady_clock::now() - start;
-  return doc;
+  std::optional<ImportedCapture> kept;
+  if (!captured.capture.graphs.empty()) {
+    if (auto stored = keep(bench, captured.capture))
+      kept = std::move(*stored);
+    else
+      captured.notes.push_back("the graphs are not stored: " + stored.error().text());
+  }
+  doc.captured = withStored(doc.captured, kept ? &*kept : nullptr, captured.notes);
+  return std::move(doc);
 }
 
 }  // namespace kerf::workbench

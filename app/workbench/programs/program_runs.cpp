@@ -4,29 +4,97 @@
 
 #include <filesystem>
 
+#include "engine/capture/repro/writer.h"
 #include "engine/dynamo/environment.h"
+#include "engine/ir/parser.h"
 #include "engine/torch_api/torch_environment.h"
 
 namespace kerf::workbench {
 
 namespace {
 
+/// Of the copies of graphs' inputs.
+constexpr std::int64_t keptInputBytes = 512LL << 20;
 /// What was compiled, told when the program is over.
-constexpr const char* tellsLog = "import torch\nanswer = torch._C._dynamo.log()\n";
+constexpr const char* tellsLog =
+    "import torch\nanswer = [torch._C._dynamo.log(), [list(g) for g in torch._C._dynamo.graphs()]]\n";
+
+/// Text in Python's quotes.
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') made += '\\';
+    if (c == '\n')
+      made += "\\n";
+    else
+      made += c;
+  }
+  return made + "\"";
+}
+
+/// What the command asks for in place of the program's own words.
+std::string prologueOf(const ProgramPlace& place) {
+  std::string text =
+      fmt::format("import torch\nfrom torch import _capture\ntorch._C._dynamo.keep_inputs({})\n", keptInputBytes);
+  if (!place.function.empty()) text += fmt::format("_capture.target = {}\n", quoted(place.function));
+  return text;
+}
+
+Result<CapturedGraph> capturedGraph(const ValueList& entry, const std::string& path) {
+  if (entry.size() != 3 || !entry[0].as<std::string>() || !entry[1].as<std::string>())
+    return fail(ErrorCode::BadInput, "the program's graphs cannot be read");
+  KERF_TRY(GraphModule module, parseReadable(*entry[1].as<std::string>()));
+  CapturedGraph graph;
+  if (entry[2].isList()) {
+    KERF_TRY(graph, makeCapturedGraph(module, entry[2].list(), nullptr));
+  } else {
+    graph.module = std::move(module);
+  }
+  graph.name = *entry[0].as<std::string>();
+  graph.origin.file = path;
+  graph.origin.stage = "dynamo";
+  for (const NodeId node : graph.module.graph.order())
+    if (graph.origin.line == 0) graph.origin.line = graph.module.graph.node(node).meta().sourceLine;
+  return graph;
+}
+
+/// The graphs; those that cannot be kept are named.
+Capture captureOf(const Value& graphs, const std::string& path, std::vector<std::string>& notes) {
+  Capture capture;
+  capture.kind = "program";
+  capture.path = path;
+  capture.torchVersion = capture.envelope.torchVersion = "2.11.0";
+  capture.envelope.runner = "after_dynamo";
+  for (const Value& entry : graphs.isList() ? graphs.list() : ValueList()) {
+    auto graph = capturedGraph(entry.isList() ? entry.list() : ValueList(), path);
+    if (graph)
+      capture.graphs.push_back(std::move(*graph));
+    else
+      notes.push_back("a graph is not kept: " + graph.error().text());
+  }
+  return capture;
+}
 
 }  // namespace
 
-Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop) {
-  ProgramRequest program{.text = text, .name = std::filesystem::path(request.path).filename().string()};
+Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
+                                       std::stop_token stop) {
+  const ProgramPlace place = placeOf(request.path);
+  ProgramRequest program{.text = text, .name = std::filesystem::path(place.file).filename().string()};
+  program.prologue = prologueOf(place);
   program.driver = tellsLog;
   program.driverAlways = true;
+  if (!place.function.empty()) program.compiler = "torch._capture:code_of";
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
-  ProgramDoc doc;
+  CapturedProgram captured;
+  ProgramDoc& doc = captured.doc;
   if (!answer.answer.empty()) {
-    KERF_TRY(const Value log, decodeObject(answer.answer));
-    if (const auto* json = log.as<std::string>()) doc.captured = *json;
+    KERF_TRY(const Value told, decodeObject(answer.answer));
+    const ValueList& parts = told.isList() ? told.list() : ValueList();
+    if (parts.size() == 2 && parts[0].as<std::string>()) doc.captured = *parts[0].as<std::string>();
+    if (parts.size() == 2) captured.capture = captureOf(parts[1], place.file, captured.notes);
   }
   doc.output = std::move(answer.output);
   doc.errors = std::move(answer.errors);
@@ -34,7 +102,7 @@ Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramR
   doc.exception = std::move(answer.exception);
   doc.line = answer.line;
   doc.isOutputCut = answer.isOutputCut;
-  return doc;
+  return captured;
 }
 
 Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
@@ -54,7 +122,7 @@ Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token st
 
 namespace kerf::workbench {
 
-Result<ProgramDoc> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
+Result<CapturedProgram> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
   return fail(ErrorCode::Environment, "this kerf was built without CPython 3.11, which runs programs");
 }
 

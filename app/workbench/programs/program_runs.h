@@ -4,13 +4,28 @@
 #include <stop_token>
 
 #include "app/workbench/protocol/programs.h"
+#include "engine/capture/common/capture.h"
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
 namespace kerf::workbench {
 
+/// How a program ended, and its graphs with what went into them.
+struct CapturedProgram {
+  ProgramDoc doc;
+  Capture capture;  ///< of kind "program"; without graphs where nothing was compiled
+  std::vector<std::string> notes;
+};
+
+/// "bug.py:Model.forward": the file, and what of it is compiled.
+struct ProgramPlace {
+  std::string file, function;
+};
+ProgramPlace placeOf(const std::string& path);
+
 /// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
-Result<ProgramDoc> runProgramText(const std::string& text, const CaptureProgramRequest& request, std::stop_token stop);
+Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
+                                       std::stop_token stop);
 
 /// A program with what runs around it, and the value that its driver bound.
 struct ProgramRun {

@@ -2,9 +2,10 @@
 
 import functools
 import inspect
+import json
 
 import torch
-from torch import _C
+from torch import _C, _capture
 
 from .backends.registry import lookup_backend
 from .decorators import innermost_fn, stance
@@ -131,8 +132,9 @@ def optimize(backend="inductor", *, nopython=False, guard_export_fn=None, guard_
 
     if disable or config.disable:
         return lambda fn: fn
-    settings = {"backend": lookup_backend(backend), "dynamic": dynamic, "fullgraph": bool(nopython),
-                "options": options, "mode": mode}
+    settings = _capture.overridden({"backend": backend, "dynamic": dynamic, "fullgraph": bool(nopython),
+                                    "options": options, "mode": mode})
+    settings["backend"] = lookup_backend(settings["backend"])
     return _Optimize(settings)
 
 
@@ -166,15 +168,40 @@ class ExplainOutput:
     __repr__ = __str__
 
 
+class GraphCompileReason:
+    """Why a graph ended, and where."""
+
+    def __init__(self, reason, user_stack, graph_break=True):
+        self.reason, self.user_stack, self.graph_break = reason, user_stack, graph_break
+
+    def __repr__(self):
+        return f"GraphCompileReason(reason={self.reason!r}, user_stack={self.user_stack!r}, graph_break={self.graph_break})"
+
+
+def _explained(fn, args, kwargs):
+    """Runs a function compiled, and says what was compiled."""
+    modules = []
+
+    def keep(module, inputs):
+        modules.append(module)
+        return module
+
+    before = json.loads(_C._dynamo.log())
+    optimize(keep)(fn)(*args, **kwargs)
+    after = json.loads(_C._dynamo.log())
+    fresh = {key: after[key][len(before[key]):] for key in after}
+    ops = [[n.target for n in m.graph.nodes if n.op.startswith("call_")] for m in modules]
+    reasons = [GraphCompileReason(b["reason"], b["stack"], b["graph_break"]) for b in fresh["breaks"]]
+    guards = [guard for frame in fresh["frames"] for guard in frame["guards"]]
+    return ExplainOutput(modules, len(modules), max(len(modules) - 1, 0), reasons, sum(map(len, ops)), ops, guards)
+
+
 def explain(f, *extra_args, **extra_kwargs):
     """A function that runs f and gives its graphs and breaks."""
 
     def inner(*args, **kwargs):
         torch._dynamo.reset()
-        hook = getattr(getattr(_C, "_dynamo", None), "explain", None)
-        if hook is None:
-            raise RuntimeError("torch._dynamo.explain needs Kerf's Dynamo, which is not in this build")
-        return hook(innermost_fn(f), args, kwargs)
+        return _explained(innermost_fn(f), args, kwargs)
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 

@@ -16,3 +16,13 @@ class GradScaler(_GradScaler):
 
     def __init__(self, *args, **kwargs):
         super().__init__("cuda", *args, **kwargs)
+
+
+def custom_fwd(fwd=None, *, cast_inputs=None):
+    """The function itself, for device cuda."""
+    return torch.amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd=None):
+    """The function itself, for device cuda."""
+    return torch.amp.custom_bwd(bwd, device_type="cuda")

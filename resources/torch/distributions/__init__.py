@@ -26,3 +26,31 @@ from .discrete import (  # noqa: F401
 )
 from .distribution import Distribution, Independent  # noqa: F401
 from .kl import kl_divergence, register_kl  # noqa: F401
+from . import transforms  # noqa: F401
+from .more import FisherSnedecor, HalfCauchy, Multinomial, NegativeBinomial, StudentT  # noqa: F401
+from .relaxed import OneHotCategoricalStraightThrough, RelaxedBernoulli, RelaxedOneHotCategorical  # noqa: F401
+from .transformed import (  # noqa: F401
+    Kumaraswamy,
+    LogisticNormal,
+    MixtureSameFamily,
+    Pareto,
+    TransformedDistribution,
+    Weibull,
+)
+from .transforms import (  # noqa: F401
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)

@@ -1,7 +1,6 @@
 """torch.export: whole programs as graphs."""
 
 import torch
-from torch import _C
 
 
 class Dim:
@@ -36,11 +35,19 @@ class ModuleCallSignature:
 
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), **unused):
-    """The graph of a module on example inputs."""
-    hook = getattr(getattr(_C, "_dynamo", None), "export", None)
-    if hook is None:
-        raise RuntimeError("torch.export.export needs Kerf's Dynamo, which is not in this build")
-    return hook(mod, args, kwargs or {}, dynamic_shapes)
+    """The ATen graph of a module on example inputs, its parameters and buffers among the inputs."""
+    from ._program import export_module
+
+    if not isinstance(mod, torch.nn.Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if _has_dynamic(dynamic_shapes):
+        raise NotImplementedError("Kerf's torch.export has no dynamic sizes: leave dynamic_shapes out")
+    return export_module(mod, tuple(args), kwargs or {})
+
+
+def _has_dynamic(shapes):
+    leaves = torch.utils._pytree.tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Dim))
+    return any(leaf not in (None, Dim.STATIC) and not isinstance(leaf, int) for leaf in leaves)
 
 
 export_for_training = export

@@ -1,17 +1,11 @@
-"""torch.fx: the names that programs use."""
+"""torch.fx: graphs of Python calls, and changing them."""
 
-from torch import _C
-
-GraphModule = getattr(_C, "GraphModule", type("GraphModule", (), {"__module__": __name__}))
-Graph = getattr(_C, "Graph", type("Graph", (), {"__module__": __name__}))
-Node = getattr(_C, "Node", type("Node", (), {"__module__": __name__}))
-
-
-def wrap(fn_or_name):
-    """Keep calls of a function in the graph; the function itself stays."""
-    return fn_or_name
-
-
-def symbolic_trace(root, concrete_args=None):
-    """Not supported."""
-    raise NotImplementedError("torch.fx.symbolic_trace is not supported: use torch.compile")
+from . import immutable_collections, node  # noqa: F401
+from ._symbolic_trace import PH, Tracer, symbolic_trace, wrap  # noqa: F401
+from .graph import CodeGen, Graph  # noqa: F401
+from .graph_module import GraphModule  # noqa: F401
+from .interpreter import Interpreter, Transformer  # noqa: F401
+from .node import Node, has_side_effect, map_arg  # noqa: F401
+from .proxy import Proxy  # noqa: F401
+from .subgraph_rewriter import replace_pattern  # noqa: F401
+from . import graph, graph_module, interpreter, passes, proxy, subgraph_rewriter  # noqa: F401

@@ -395,12 +395,35 @@ class CyclicLR(LRScheduler):
                 raise ValueError("mode is invalid and scale_fn is None")
             scale_fn, self.scale_mode = builtin[mode]
         self._scale = scale_fn
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._set_momenta(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lows
+
+    def _set_momenta(self, optimizer, base_momentum, max_momentum, last_epoch):
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        count = len(optimizer.param_groups)
+        self.use_beta1 = "betas" in optimizer.defaults
+        self.base_momentums = base_momentum if isinstance(base_momentum, (list, tuple)) else [base_momentum] * count
+        self.max_momentums = max_momentum if isinstance(max_momentum, (list, tuple)) else [max_momentum] * count
+        if last_epoch == -1:
+            for group, high in zip(optimizer.param_groups, self.max_momentums):
+                self._set_momentum(group, high)
+
+    def _set_momentum(self, group, value):
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
 
     def get_lr(self):
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         at = cycle if self.scale_mode == "cycle" else self.last_epoch
+        if self.cycle_momentum:
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+                self._set_momentum(group, high - (high - low) * part * self._scale(at))
         return [b + (m - b) * part * self._scale(at) for b, m in zip(self.base_lrs, self.max_lrs)]

@@ -56,7 +56,7 @@ def _mismatch_text(a, b, wrong, rtol, atol):
         for size in reversed(t.shape):
             place.insert(0, i % size)
             i //= size
-        return float(flat.max().item()), tuple(place)
+        return flat.max().item(), tuple(place)
 
     if rtol == 0 and atol == 0:
         head = "Tensor-likes are not equal!"

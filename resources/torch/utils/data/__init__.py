@@ -148,6 +148,74 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
+class SubsetRandomSampler(Sampler):
+    """Some examples in a random order."""
+
+    def __init__(self, indices, generator=None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self):
+        for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Examples drawn by their weights."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        self.weights = torch.as_tensor(weights, dtype=torch.double)
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from iter(drawn.tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
+class DistributedSampler(Sampler):
+    """The part of the examples that one rank sees."""
+
+    def __init__(self, dataset, num_replicas=1, rank=0, shuffle=True, seed=0, drop_last=False):
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas or 1, rank or 0
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        count = len(dataset)
+        self.num_samples = count // self.num_replicas if drop_last else -(-count // self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas
+
+    def __iter__(self):
+        order = list(range(len(self.dataset)))
+        if self.shuffle:
+            generator = torch.Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            order = torch.randperm(len(order), generator=generator).tolist()
+        while len(order) < self.total_size:
+            order += order[:self.total_size - len(order)]
+        return iter(order[self.rank:self.total_size:self.num_replicas])
+
+    def __len__(self):
+        return self.num_samples
+
+    def set_epoch(self, epoch):
+        """Another order."""
+        self.epoch = epoch
+
+
+class ChainDataset(IterableDataset):
+    """Iterable data sets one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def __iter__(self):
+        for dataset in self.datasets:
+            yield from dataset
+
+
 class BatchSampler(Sampler):
     """Lists of numbers of examples."""
 
@@ -250,3 +318,11 @@ class DataLoader:
 def get_worker_info():
     """None: there are no workers."""
     return None
+
+
+def default_convert(data):
+    """Data as it is: there is no NumPy to convert from."""
+    return data
+
+
+from . import distributed  # noqa: E402, F401

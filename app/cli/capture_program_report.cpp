@@ -1,0 +1,102 @@
+#include "app/cli/capture_program_report.h"
+
+#include "engine/support/log.h"
+#include "engine/support/printable.h"
+
+namespace kerf::cli {
+
+namespace {
+
+/// What Dynamo's log holds, as the engine wrote it.
+Json capturedJson(const ProgramDoc& doc) {
+  Json log = Json::parse(doc.captured, nullptr, false);
+  return log.is_object() ? log : Json::object();
+}
+
+std::string textIn(const Json& json, const char* name) {
+  return json.contains(name) && json[name].is_string() ? escapedText(json[name].get<std::string>()) : std::string();
+}
+
+Json listIn(const Json& json, const char* name) { return json.value(name, Json::array()); }
+
+void printGuards(const Json& frame) {
+  for (const Json& guard : listIn(frame, "guards"))
+    if (guard.size() == 3) fmt::print("  guard {}\n", escapedText(guard[1].get<std::string>()));
+}
+
+void printFrames(const Json& log, bool all) {
+  for (const Json& frame : listIn(log, "frames")) {
+    const Json guards = listIn(frame, "guards");
+    fmt::print("frame {} at {}: calls", textIn(frame, "frame"), textIn(frame, "at"));
+    for (const Json& call : listIn(frame, "calls")) fmt::print(" {}", escapedText(call.get<std::string>()));
+    fmt::print("; {} guards\n", guards.size());
+    if (all) printGuards(frame);
+  }
+}
+
+void printBreaks(const Json& log, bool all) {
+  for (const Json& item : listIn(log, "breaks")) {
+    const Json stack = listIn(item, "stack");
+    const std::string place = stack.empty() ? "" : escapedText(stack.back().get<std::string>());
+    fmt::print("break at {}: {}\n", place, textIn(item, "type"));
+    if (!all) continue;
+    std::string reason = item.value("reason", "");
+    for (std::size_t at = 0; at < reason.size();) {
+      const std::size_t end = std::min(reason.find('\n', at), reason.size());
+      fmt::print("  {}\n", escapedText(reason.substr(at, end - at)));
+      at = end + 1;
+    }
+    for (const Json& line : stack) fmt::print("  called from {}\n", escapedText(line.get<std::string>()));
+  }
+}
+
+void printCaptured(const Json& log, bool all) {
+  const auto count = [&](const char* name) { return std::int64_t(listIn(log, name).size()); };
+  if (count("frames") + count("graphs") + count("breaks") == 0) return;
+  fmt::print("\n{}, {}, {}, {}\n", counted(count("frames"), "frame"), counted(count("graphs"), "graph"),
+             counted(count("breaks"), "graph break"), counted(count("recompiles"), "recompile"));
+  printFrames(log, all);
+  printBreaks(log, all);
+  for (const Json& item : listIn(log, "recompiles"))
+    fmt::print("recompile of {} at {}: {}\n", textIn(item, "function"), textIn(item, "at"), textIn(item, "guard"));
+}
+
+void printStored(const ProgramDoc& doc, const Json& log) {
+  const StoredProgram stored = storedProgram(doc);
+  if (stored.graphs > 0)
+    fmt::print("stored as {0}, {1}: `kerf show {0}`, `kerf compare {0}/g1`\n", stored.capture,
+               counted(std::int64_t(stored.graphs), "graph"));
+  for (const Json& note : listIn(log, "notes")) fmt::print("note: {}\n", escapedText(note.get<std::string>()));
+}
+
+}  // namespace
+
+StoredProgram storedProgram(const ProgramDoc& doc) {
+  const Json stored = capturedJson(doc).value("stored", Json::object());
+  return {stored.value("capture", ""), stored.value("graphs", std::size_t{0})};
+}
+
+Json programJson(const ProgramDoc& doc) {
+  return {{"path", doc.path},
+          {"output", doc.output},
+          {"errors", doc.errors},
+          {"exit_status", doc.exitStatus},
+          {"exception", orNull(doc.exception)},
+          {"line", doc.line > 0 ? Json(doc.line) : Json()},
+          {"output_cut", doc.isOutputCut},
+          {"captured", capturedJson(doc)},
+          {"elapsed_ms", milliseconds(doc.time)}};
+}
+
+void printProgram(const ProgramDoc& doc, bool all) {
+  fmt::print("{}", printableText(doc.output));
+  if (!doc.errors.empty()) fmt::print(stderr, "{}", printableText(doc.errors));
+  const Json log = capturedJson(doc);
+  printCaptured(log, all);
+  printStored(doc, log);
+  if (listIn(log, "frames").empty() && doc.exitStatus == 0)
+    fmt::print("nothing was compiled: name a function, as in `kerf capture {}:NAME`\n", escapedText(doc.path));
+  if (doc.isOutputCut) fmt::print(stderr, "the program printed more than Kerf keeps; the rest is lost\n");
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,67 @@
+"""A captured graph as GraphModule, for backends that are Python functions."""
+
+import linecache
+import operator
+
+import torch
+
+from .graph import Graph
+from .graph_module import GraphModule
+
+
+class Builder:
+    """Gets the nodes in order, and calls the backend at the end."""
+
+    def __init__(self):
+        self.graph = Graph()
+        self.examples = []
+
+    def placeholder(self, name, target, shape, example):
+        """An input."""
+        node = self.graph.create_node("placeholder", target, (), {}, name, torch.Tensor if shape else None)
+        self._note(node, shape)
+        node.meta["grapharg"] = example
+        self.examples.append(example)
+        return node
+
+    def call(self, name, target, args, kwargs, shape, file, line):
+        """A call of a function, or of a method by its name."""
+        op = "call_method" if isinstance(target, str) else "call_function"
+        node = self.graph.create_node(op, _plain(target), args, kwargs, name)
+        self._note(node, shape)
+        if file:
+            code = linecache.getline(file, line).strip()
+            node.meta["stack_trace"] = f'  File "{file}", line {line}, in forward\n    {code}\n'
+        return node
+
+    @staticmethod
+    def _note(node, shape):
+        if not shape:
+            return
+        sizes, dtype, requires_grad = shape
+        if all(isinstance(s, int) for s in sizes):
+            value = torch.empty(sizes, dtype=dtype, device="meta")
+            value.requires_grad_(bool(requires_grad) and (dtype.is_floating_point or dtype.is_complex))
+            node.meta["example_value"] = value
+
+    def compile(self, backend, outputs, name):
+        """What the backend makes of the graph."""
+        output = self.graph.output(tuple(outputs))
+        output.meta.clear()
+        module = GraphModule(torch.nn.Module(), self.graph)
+        module.meta["compile_name"] = name
+        try:
+            made = backend(module, list(self.examples))
+        except Exception as error:
+            from torch._dynamo.exc import BackendCompilerFailed
+
+            raise BackendCompilerFailed(backend, error) from error
+        if not callable(made):
+            raise AssertionError("compiler_fn did not return callable")
+        return made
+
+
+def _plain(target):
+    """The operator module's own function, by which passes know it."""
+    name = getattr(target, "__name__", None)
+    return getattr(operator, name) if getattr(target, "__module__", None) == "_operator" and name else target

@@ -1,0 +1,100 @@
+"""make_fx: a function's ATen operators as a graph."""
+
+import functools
+import inspect
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..graph import Graph
+from ..graph_module import GraphModule
+
+
+class _Recorder(TorchDispatchMode):
+    """Makes a node of every operator's call."""
+
+    def __init__(self, decomposition_table=None, keeps_composites=False):
+        super().__init__()
+        self.keeps_composites = keeps_composites
+        self.graph, self.root = Graph(), torch.nn.Module()
+        self.nodes, self.kept = {}, []
+        self.decompositions = decomposition_table or {}
+
+    def track(self, tensor, node):
+        """From now on the tensor is what the node gives."""
+        self.nodes[id(tensor)] = node
+        self.kept.append(tensor)
+        node.meta["val"] = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+        node.meta["tensor_meta"] = node.meta["val"]
+
+    def node_of(self, value):
+        """What stands for a value in the graph: a constant tensor becomes an attribute."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in self.nodes:
+            name = ("_param_constant" if isinstance(value, torch.nn.Parameter) else "_tensor_constant")
+            name += str(sum(1 for n in self.graph.nodes if n.op == "get_attr" and n.target.startswith(name)))
+            setattr(self.root, name, value)
+            self.track(value, self.graph.create_node("get_attr", name, (), {}))
+        return self.nodes[id(value)]
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in self.decompositions:
+            with self:
+                return self.decompositions[func](*args, **kwargs)
+        as_nodes = pytree.tree_map(self.node_of, (tuple(args), dict(kwargs)))
+        result = func(*args, **kwargs)
+        node = self.graph.create_node("call_function", func, *as_nodes, name=func.overloadpacket.__name__)
+        self.note(result, node)
+        return result
+
+    def note(self, result, node):
+        """Tracks the tensors of a result."""
+        if isinstance(result, torch.Tensor):
+            self.track(result, node)
+        elif isinstance(result, (tuple, list)):
+            for k, item in enumerate(result):
+                if isinstance(item, torch.Tensor):
+                    import operator
+
+                    self.track(item, self.graph.create_node("call_function", operator.getitem, (node, k), {}))
+
+
+def _names(f, count):
+    try:
+        names = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        names = []
+    kinds = [] if not names else list(inspect.signature(f).parameters.values())
+    if len(names) != count or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in kinds):
+        return [f"arg{k}" for k in range(count)]
+    return names
+
+
+def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False,
+            record_module_stack=False, **options):
+    """A function that gives the GraphModule of f for its inputs."""
+
+    @functools.wraps(f)
+    def wrapped(*args):
+        recorder = _Recorder(decomposition_table)
+        leaves, spec = pytree.tree_flatten(args)
+        names = _names(f, len(args)) if len(leaves) == len(args) else [f"arg{k}" for k in range(len(leaves))]
+        inputs = []
+        for name, leaf in zip(names, leaves):
+            node = recorder.graph.placeholder(f"{name}_1")
+            if isinstance(leaf, torch.Tensor):
+                own = leaf.detach() if not leaf.requires_grad else leaf.detach().requires_grad_(True)
+                recorder.track(own, node)
+                leaf = own
+            inputs.append(leaf)
+        with recorder:
+            result = f(*pytree.tree_unflatten(inputs, spec))
+        recorder.graph.output(pytree.tree_map(recorder.node_of, result))
+        recorder.graph.eliminate_dead_code()
+        name = getattr(f, "__name__", type(f).__name__)
+        return GraphModule(recorder.root, recorder.graph, name if name.isidentifier() else "<lambda>")
+
+    return wrapped

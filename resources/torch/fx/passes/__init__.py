@@ -1,0 +1,3 @@
+"""Passes over graphs."""
+
+from . import shape_prop  # noqa: F401
