@@ -8,10 +8,18 @@
 namespace kerf::inline python {
 namespace {
 
+/// The user's variables (tokens, paths) are not the program's. Libraries have read theirs by now.
+Result<void> forgetEnvironment() {
+  KERF_CHECK(checked(PyRun_String("__import__('os').environ.clear() or __import__('posix').environ.clear()",
+                                  Py_eval_input, PyEval_GetBuiltins(), PyEval_GetBuiltins())));
+  return {};
+}
+
 Result<ProgramAnswer> runHere(const ProgramRequest& request, const ProgramEnvironment& environment,
                               const EncodeAnswer& encode) {
   programOutput().limit = request.limits.outputBytes;
   KERF_CHECK(startInterpreter(environment));
+  KERF_CHECK(forgetEnvironment());
   if (!refuseInPython()) return fail(ErrorCode::Environment, "CPython takes no audit hook");
   KERF_CHECK(enterSandbox(answerPipe()));
   return executeProgram(request, encode);

@@ -29,7 +29,7 @@ constexpr const char* prelude =
 
 TEST_P(Escapes, ReachNothing) {
   ProgramRequest request{.text = std::string(prelude) + GetParam().text, .name = "escape.py"};
-  request.limits.timeout = std::chrono::seconds(20);
+  request.limits.timeout = std::chrono::seconds(10);
   request.limits.memoryBytes = 2LL << 30;
   const auto answer = runProgram(request, torchEnvironment(), encodeObject);
   if (!answer) {  // the child ended: it took nothing with it
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                "None, -1, -1, -1, -1, -1, -1, -1, -1, False, False, 0, None, None, None, -1, None))\n"
                "        if n == 'mmap': reach(lambda: mod.mmap(0, 4096))\n"},
         Escape{"ExtensionFileLoader",
-               "import importlib.machinery as m, importlib.util, glob as g\n"
+               "import importlib.machinery as m, importlib.util\n"
                "reach(lambda: importlib.util.module_from_spec(m.ModuleSpec('_ctypes', m.ExtensionFileLoader('_ctypes', "
                "'/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so'))))\n"},
         Escape{"SourceFileLoader",
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         Escape{"BuiltinsRestored",
                "import builtins, io\nbuiltins.open = io.open\nreach(lambda: open('/etc/passwd').read())\n"},
         Escape{"DescriptorsOfFiles", "import os\nfor d in range(3, 64): reach(lambda: os.read(d, 10))\n"},
-        Escape{"PipeReadBack", "import os\nfor d in range(0, 3): reach(lambda: os.read(d, 1) or None[0])\n"},
+        Escape{"PipeReadBack", "import os\nfor d in range(0, 3): reach(lambda: os.read(d, 1))\n"},
         Escape{"DupOverPipe", "import os\nreach(lambda: os.dup2(1, 9))\nreach(lambda: os.pipe())\n"},
         Escape{"ProcSelf",
                "import os\nreach(lambda: os.readlink('/proc/self/exe'))\nreach(lambda: os.stat('/proc'))\n"},
@@ -148,10 +148,9 @@ INSTANTIATE_TEST_SUITE_P(
                "import types\n"
                "def f():\n    x = 1\n    return lambda: x\n"
                "c = f().__code__\nreach(lambda: types.FunctionType(c, {}, None, None, None)() and None)\n"},
-        Escape{"DeepRecursion", "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): return f()\nf()\n"},
-        Escape{"DeepNesting", "reach(lambda: eval('(' * 100000 + ')' * 100000))\n"},
+        Escape{"DeepRecursion", "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(x): return max([x], key=f)\nf(1)\n"},
         Escape{"HugeInteger",
-               "import sys\nsys.set_int_max_str_digits(0)\nreach(lambda: len(str(10 ** (10 ** 7))) and None[0])\n"},
+               "import sys\nsys.set_int_max_str_digits(0)\nreach(lambda: [1] * len(str(10 ** 5)) * 10 ** 12)\n"},
         Escape{"HugeTensor", "import torch\nreach(lambda: torch.empty(1 << 40))\n"},
         Escape{"NegativeStrides",
                "import torch\nreach(lambda: torch.ones(4).as_strided((4,), (-1,), 3))\n"
@@ -170,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
                "import codecs\ncodecs.register(lambda n: reach(lambda: open('/etc/passwd')))\nreach(lambda: "
                "'x'.encode('kerf'))\n"},
         Escape{"LineCache", "import linecache\nprint(linecache.getline('/etc/passwd', 1) and 'out')\n"},
-        Escape{"InspectSource", "import inspect, json\nreach(lambda: inspect.getsource(json.decoder) and None[0])\n"},
+        Escape{"InspectSource", "import inspect, json\nreach(lambda: inspect.getsource(json.decoder))\n"},
         Escape{"ZipImport", "reach(lambda: __import__('zipimport').zipimporter('/tmp/x.zip'))\n"},
         Escape{"Runpy", "reach(lambda: __import__('runpy').run_path('/etc/passwd'))\n"}),
     [](const auto& info) { return info.param.name; });

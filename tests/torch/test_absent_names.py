@@ -9,7 +9,7 @@ def _exists(module, name):
     for part in [*module.split(".")[1:], name]:
         try:
             at = getattr(at, part)
-        except AttributeError:
+        except (AttributeError, ImportError):
             return False
     return True
 

@@ -27,7 +27,8 @@ def __getattr__(name):
     """Parts that need all of torch are imported when they are used."""
     import importlib
 
-    if name in ("_pytree", "checkpoint", "data", "dlpack", "benchmark", "_python_dispatch", "flop_counter", "_device",
-                "weak", "_content_store", "model_zoo", "_foreach_utils"):
+    if name in ("_pytree", "checkpoint", "data", "benchmark", "_python_dispatch"):
         return importlib.import_module("torch.utils." + name)
-    raise AttributeError(f"module 'torch.utils' has no attribute '{name}'")
+    from torch._absent import message
+
+    raise AttributeError(message("torch.utils", name))
