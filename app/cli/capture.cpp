@@ -19,7 +19,7 @@ struct CaptureChoice {
 };
 
 /// The graph that a repro is made of: as Dynamo gave it, or as AOTAutograd's stage has it.
-GraphAddress addressOf(const CaptureChoice& choice, const std::string& capture, std::size_t index) {
+GraphAddress graphOfCapture(const CaptureChoice& choice, const std::string& capture, std::size_t index) {
   GraphAddress address;
   address.text = fmt::format("{}/g{}", capture, index + 1);
   if (choice.reproAfter == "aot") address.stage = "aten";
@@ -32,7 +32,7 @@ Result<void> writeRepros(Context& context, const CaptureChoice& choice, const Pr
   const StoredProgram stored = storedProgram(doc);
   if (choice.dump.level == 0 || stored.graphs == 0) return {};
   for (std::size_t i = 0; i < stored.graphs; ++i) {
-    const GraphAddress address = addressOf(choice, stored.capture, i);
+    const GraphAddress address = graphOfCapture(choice, stored.capture, i);
     KERF_CHECK(dumpBefore(context, choice.dump, address));
     const bool failed = doc.exitStatus != 0 && i + 1 == stored.graphs;
     if (failed) KERF_CHECK(dumpAfter(context, choice.dump, address, FailureOfRun::Exception));

@@ -1,5 +1,6 @@
 #include "app/cli/capture_program_report.h"
 
+#include "app/cli/text_table.h"
 #include "engine/support/log.h"
 #include "engine/support/printable.h"
 
@@ -85,7 +86,7 @@ Json programJson(const ProgramDoc& doc) {
           {"line", doc.line > 0 ? Json(doc.line) : Json()},
           {"output_cut", doc.isOutputCut},
           {"captured", capturedJson(doc)},
-          {"elapsed_ms", milliseconds(doc.time)}};
+          {"elapsed_ms", std::chrono::duration<double, std::milli>(doc.time).count()}};
 }
 
 void printProgram(const ProgramDoc& doc, bool all) {

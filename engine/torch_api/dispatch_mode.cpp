@@ -18,7 +18,7 @@ Ref overloadOf(const OpInfo& op) {
   return at;
 }
 
-Ref tupleOf(const ValueList& args) {
+Ref pythonTuple(const ValueList& args) {
   Ref tuple = Ref::steal(PyTuple_New(Py_ssize_t(args.size())));
   for (std::size_t i = 0; i < args.size(); ++i) {
     Ref item = objectOf(args[i]);
@@ -28,7 +28,7 @@ Ref tupleOf(const ValueList& args) {
   return tuple;
 }
 
-Ref dictOf(const KeywordValues& kwargs) {
+Ref pythonDict(const KeywordValues& kwargs) {
   Ref dict = Ref::steal(PyDict_New());
   for (const auto& [name, value] : kwargs) {
     const Ref item = objectOf(value);
@@ -78,8 +78,8 @@ bool dispatchModeKeepsComposites() {
 Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
   const ModeOff off;
   const Ref overload = overloadOf(op);
-  const Ref tuple = overload ? tupleOf(args) : Ref();
-  const Ref dict = tuple ? dictOf(kwargs) : Ref();
+  const Ref tuple = overload ? pythonTuple(args) : Ref();
+  const Ref dict = tuple ? pythonDict(kwargs) : Ref();
   const Ref types = Ref::steal(PyTuple_New(0));
   if (!dict) return fail(pendingError());
   const Ref result = Ref::steal(PyObject_CallMethod(off.mode(), "__torch_dispatch__", "OOOO", overload.get(),

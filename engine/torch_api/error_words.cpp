@@ -38,7 +38,7 @@ const Tensor* tensorAt(const ValueList& args, std::size_t i) {
   return i < args.size() && args[i].isTensor() ? &args[i].tensor() : nullptr;
 }
 
-Wording broadcast(std::string_view text, const ValueList&) {
+Wording broadcastWords(std::string_view text, const ValueList&) {
   const auto a = nextList(text), b = nextList(text);
   if (!a || !b) return std::nullopt;
   const std::size_t rank = std::max(a->size(), b->size());
@@ -51,7 +51,7 @@ Wording broadcast(std::string_view text, const ValueList&) {
   return std::nullopt;
 }
 
-Wording product(std::string_view, const ValueList& args) {
+Wording productWords(std::string_view, const ValueList& args) {
   const Tensor *a = tensorAt(args, 0), *b = tensorAt(args, 1);
   if (args.size() == 3 && a != nullptr && b != nullptr && tensorAt(args, 2) != nullptr && b->dim() == 2 &&
       a->dim() <= 2 && tensorAt(args, 2)->dim() == 2)  // addmm(input, mat1, mat2)
@@ -69,7 +69,7 @@ Wording product(std::string_view, const ValueList& args) {
                      columns == 0 ? 0 : a->numel() / columns, columns, b->size(b->dim() - 2), b->size(b->dim() - 1));
 }
 
-Wording linear(std::string_view, const ValueList& args) {
+Wording linearWords(std::string_view, const ValueList& args) {
   const Tensor *a = tensorAt(args, 0), *b = tensorAt(args, 1);
   if (a == nullptr || b == nullptr || a->dim() < 1 || b->dim() != 2) return std::nullopt;
   const std::int64_t columns = a->size(a->dim() - 1);
@@ -77,19 +77,19 @@ Wording linear(std::string_view, const ValueList& args) {
                      columns == 0 ? 0 : a->numel() / columns, columns, b->size(1), b->size(0));
 }
 
-Wording shape(std::string_view text, const ValueList&) {
+Wording shapeWords(std::string_view text, const ValueList&) {
   const auto sizes = nextList(text);
   const std::size_t number = text.rfind(' ');
   if (!sizes || number == std::string_view::npos) return std::nullopt;
   return fmt::format("shape '[{}]' is invalid for input of size{}", fmt::join(*sizes, ", "), text.substr(number));
 }
 
-Wording view(std::string_view, const ValueList&) {
+Wording viewWords(std::string_view, const ValueList&) {
   return "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
          "contiguous subspaces). Use .reshape(...) instead.";
 }
 
-Wording cat(std::string_view text, const ValueList& args) {
+Wording catWords(std::string_view text, const ValueList& args) {
   const std::size_t place = text.find("dimension ");
   std::size_t dim = 0;
   if (place == std::string_view::npos ||
@@ -110,7 +110,7 @@ Wording cat(std::string_view text, const ValueList& args) {
   return std::nullopt;
 }
 
-Wording channels(std::string_view text, const ValueList& args) {
+Wording channelsWords(std::string_view text, const ValueList& args) {
   const auto weight = nextList(text);
   std::int64_t groups = 0, expected = 0;
   const Tensor* input = tensorAt(args, 0);
@@ -125,7 +125,7 @@ Wording channels(std::string_view text, const ValueList& args) {
       input->size(batched ? 1 : 0));
 }
 
-Wording mean(std::string_view text, const ValueList&) {
+Wording meanWords(std::string_view text, const ValueList&) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names = {{{"torch.int64", "Long"},
                                                                                           {"torch.int32", "Int"},
                                                                                           {"torch.int16", "Short"},
@@ -146,14 +146,14 @@ struct ErrorWording {
   Wording (*words)(std::string_view rest, const ValueList& args);
 };
 constexpr ErrorWording rules[] = {
-    {"aten.", "do not broadcast", broadcast},
-    {"aten.", "inner dimensions do not fit", product},
-    {"aten.linear", "last dimension is", linear},
-    {"aten.", "is invalid for input of size", shape},
-    {"aten.", "without a copy", view},
-    {"aten.cat", "sizes must match except", cat},
-    {"aten.conv", "input channels, not", channels},
-    {"aten.mean", "needs a floating point input", mean},
+    {"aten.", "do not broadcast", broadcastWords},
+    {"aten.", "inner dimensions do not fit", productWords},
+    {"aten.linear", "last dimension is", linearWords},
+    {"aten.", "is invalid for input of size", shapeWords},
+    {"aten.", "without a copy", viewWords},
+    {"aten.cat", "sizes must match except", catWords},
+    {"aten.conv", "input channels, not", channelsWords},
+    {"aten.mean", "needs a floating point input", meanWords},
 };
 
 /// "relu() received an invalid combination of arguments - got (), but expected (Tensor input)".

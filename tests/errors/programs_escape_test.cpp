@@ -198,7 +198,9 @@ TEST(RandomCode, NeverEndsTheParent) {
     request.limits.timeout = std::chrono::seconds(5);
     request.limits.memoryBytes = 2LL << 30;
     const auto answer = runProgram(request, torchEnvironment(), encodeObject);
-    if (!answer) EXPECT_EQ(answer.error().code, ErrorCode::RuntimeFailed) << seed << ": " << answer.error().text();
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, ErrorCode::RuntimeFailed) << seed << ": " << answer.error().text();
+    }
   }
 }
 

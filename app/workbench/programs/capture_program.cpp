@@ -47,14 +47,14 @@ std::string withStored(const std::string& log, const ImportedCapture* stored, co
 
 }  // namespace
 
-ProgramPlace placeOf(const std::string& path) {
+ProgramPlace programPlace(const std::string& path) {
   const std::size_t colon = path.rfind(".py:");
   if (colon == std::string::npos) return {path, {}};
   return {path.substr(0, colon + 3), path.substr(colon + 4)};
 }
 
 Result<ProgramDoc> perform(Workbench& bench, const CaptureProgramRequest& request, const Job& job) {
-  const std::string file = placeOf(request.path).file;
+  const std::string file = programPlace(request.path).file;
   KERF_TRY(const std::string text, readProgram(file));
   const auto start = std::chrono::steady_clock::now();
   KERF_TRY(CapturedProgram captured, runProgramText(text, request, job.stop));

@@ -79,7 +79,7 @@ Capture captureOf(const Value& graphs, const std::string& path, std::vector<std:
 
 Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
                                        std::stop_token stop) {
-  const ProgramPlace place = placeOf(request.path);
+  const ProgramPlace place = programPlace(request.path);
   ProgramRequest program{.text = text, .name = std::filesystem::path(place.file).filename().string()};
   program.prologue = prologueOf(place);
   program.driver = tellsLog;

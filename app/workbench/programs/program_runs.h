@@ -21,7 +21,7 @@ struct CapturedProgram {
 struct ProgramPlace {
   std::string file, function;
 };
-ProgramPlace placeOf(const std::string& path);
+ProgramPlace programPlace(const std::string& path);
 
 /// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
 Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
