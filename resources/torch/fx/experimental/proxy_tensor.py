@@ -39,6 +39,12 @@ class _Recorder(TorchDispatchMode):
             self.track(value, self.graph.create_node("get_attr", name, (), {}))
         return self.nodes[id(value)]
 
+    def output_of(self, value):
+        """node_of a result, which must come from the graph."""
+        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) and id(value) not in self.nodes:
+            raise NotImplementedError("Kerf's make_fx cannot follow a result of this function back to its inputs")
+        return self.node_of(value)
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func in self.decompositions:
@@ -92,7 +98,7 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
             inputs.append(leaf)
         with recorder:
             result = f(*pytree.tree_unflatten(inputs, spec))
-        recorder.graph.output(pytree.tree_map(recorder.node_of, result))
+        recorder.graph.output(pytree.tree_map(recorder.output_of, result))
         recorder.graph.eliminate_dead_code()
         name = getattr(f, "__name__", type(f).__name__)
         return GraphModule(recorder.root, recorder.graph, name if name.isidentifier() else "<lambda>")
