@@ -29,7 +29,7 @@ void WrapperRun::claimInside(const AuditTensor& tensor, SymInt lowest, SymInt hi
 }
 
 void WrapperRun::read(const Touch& touch) {
-  const AuditValue& value = *touch.value;
+  const WrapperValue& value = *touch.value;
   AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];
   storage.unreadSince = 0;
   ElementSet::Answer written = storage.written.covers(touch.box);
@@ -60,7 +60,7 @@ void WrapperRun::read(const Touch& touch) {
 }
 
 void WrapperRun::write(const Touch& touch, bool marks) {
-  const AuditValue& value = *touch.value;
+  const WrapperValue& value = *touch.value;
   AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];
   ++m_time;
   const ElementSet::Answer before = storage.written.meets(touch.box);
@@ -79,7 +79,7 @@ void WrapperRun::write(const Touch& touch, bool marks) {
   if (const auto named = m_state.names.find(value.name); named != m_state.names.end()) named->second.since = m_time;
 }
 
-void WrapperRun::readWhole(AuditValue& value, int line, const std::string& subject) {
+void WrapperRun::readWhole(WrapperValue& value, int line, const std::string& subject) {
   AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];
   if (!hasLayout(value.tensor)) {
     storage.unreadSince = 0;
@@ -94,7 +94,7 @@ void WrapperRun::readWhole(AuditValue& value, int line, const std::string& subje
   read({&value, box, subject, line, true, false, std::nullopt});
 }
 
-void WrapperRun::writeWhole(AuditValue& value, int line, const std::string& subject) {
+void WrapperRun::writeWhole(WrapperValue& value, int line, const std::string& subject) {
   if (!hasLayout(value.tensor)) {
     AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];
     storage.written.blur();

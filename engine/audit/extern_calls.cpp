@@ -35,21 +35,21 @@ bool isInPlace(std::string_view callee) {
 
 }  // namespace
 
-void WrapperRun::collectTensors(const SyntaxNode& node, std::vector<AuditValue>& into) {
+void WrapperRun::collectTensors(const SyntaxNode& node, std::vector<WrapperValue>& into) {
   if (into.size() > 4096) return;
-  AuditValue value = evaluate(node);
+  WrapperValue value = evaluate(node);
   if (value.isTensor()) into.push_back(value);
   if (value.items)
-    for (const AuditValue& each : *value.items)
+    for (const WrapperValue& each : *value.items)
       if (each.isTensor()) into.push_back(each);
 }
 
-AuditValue WrapperRun::externCall(const SyntaxNode& node) {
+WrapperValue WrapperRun::externCall(const SyntaxNode& node) {
   const std::string callee = node.callee();
   const SyntaxNode& function = node.items[0];
-  std::vector<AuditValue> tensors;
+  std::vector<WrapperValue> tensors;
   ++m_calls;
-  AuditValue object;
+  WrapperValue object;
   const bool isMethod = function.is(SyntaxKind::Member) && function.items[0].is(SyntaxKind::Name) &&
                         m_state.names.contains(function.items[0].text);
   if (isMethod) {
@@ -58,17 +58,17 @@ AuditValue WrapperRun::externCall(const SyntaxNode& node) {
   } else if (function.is(SyntaxKind::Member) && callee.empty()) {
     collectTensors(function.items[0], tensors);
   }
-  std::optional<AuditValue> out;
-  std::vector<AuditValue> values;
+  std::optional<WrapperValue> out;
+  std::vector<WrapperValue> values;
   for (std::size_t i = 0; i < node.argumentCount(); ++i) {
     if (node.keywords[i] == "out") {
-      AuditValue value = evaluate(node.argument(i));
+      WrapperValue value = evaluate(node.argument(i));
       if (value.isTensor()) out = std::move(value);
       continue;
     }
     const std::size_t before = tensors.size();
     collectTensors(node.argument(i), tensors);
-    if (node.keywords[i].empty()) values.push_back(tensors.size() == before + 1 ? tensors.back() : AuditValue());
+    if (node.keywords[i].empty()) values.push_back(tensors.size() == before + 1 ? tensors.back() : WrapperValue());
   }
   const std::string name = callee.empty() ? function.text : callee;
   const bool writesFirst = isInPlace(name) && !tensors.empty();
@@ -85,12 +85,12 @@ AuditValue WrapperRun::externCall(const SyntaxNode& node) {
 }
 
 /// A product's factors must fit each other and what it is written to.
-void WrapperRun::claimShapes(const std::string& name, const SyntaxNode& node, std::vector<AuditValue>& values,
-                             const AuditValue* out) {
+void WrapperRun::claimShapes(const std::string& name, const SyntaxNode& node, std::vector<WrapperValue>& values,
+                             const WrapperValue* out) {
   const auto form = std::ranges::find(products, std::string_view(name), &ProductForm::name);
   if (form == products.end() || values.size() <= form->right || out == nullptr) return;
-  AuditValue& left = values[form->left];
-  AuditValue& right = values[form->right];
+  WrapperValue& left = values[form->left];
+  WrapperValue& right = values[form->right];
   if (!left.isTensor() || !right.isTensor() || !hasLayout(left.tensor) || !hasLayout(right.tensor) ||
       !out->tensor.hasLayout)
     return;

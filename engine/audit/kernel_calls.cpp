@@ -32,7 +32,7 @@ bool WrapperRun::kernelCall(const SyntaxNode& node) {
   return true;
 }
 
-AuditValue* WrapperRun::touched(const std::string& name) {
+WrapperValue* WrapperRun::touched(const std::string& name) {
   const auto found = m_state.names.find(name);
   return found == m_state.names.end() || !found->second.isTensor() ? nullptr : &found->second;
 }
@@ -50,11 +50,11 @@ void WrapperRun::launch(const KernelModel& kernel, const SyntaxNode& node, std::
       return;
     }
     const SyntaxNode& argument = node.argument(next++);
-    AuditValue value = evaluate(argument);
+    WrapperValue value = evaluate(argument);
     if (!parameter.isPointer) {
-      if (value.kind == AuditValue::Kind::Size) bound[i].size = value.size;
+      if (value.kind == WrapperValue::Kind::Size) bound[i].size = value.size;
       const auto fixed = kernel.fixedSizes.find(int(i));
-      if (fixed != kernel.fixedSizes.end() && value.kind == AuditValue::Kind::Size)
+      if (fixed != kernel.fixedSizes.end() && value.kind == WrapperValue::Kind::Size)
         settle(ClaimAbout::Launch, alwaysHolds(SymRelation::Eq, value.size, fixed->second), node.line,
                fmt::format("{} of {}", parameter.name, kernel.name),
                fmt::format("the call gives {}, and the kernel is made for {}", sizeText(value.size), fixed->second));
@@ -72,7 +72,7 @@ void WrapperRun::launch(const KernelModel& kernel, const SyntaxNode& node, std::
       settle(ClaimAbout::Type, parameter.type == value.tensor.type, node.line, subject,
              fmt::format("the kernel takes {}, and the buffer has {}", parameter.type, value.tensor.type));
     value.name = bound[i].name;
-    m_arguments.push_back(std::make_unique<AuditValue>(std::move(value)));
+    m_arguments.push_back(std::make_unique<WrapperValue>(std::move(value)));
     bound[i].value = m_arguments.back().get();
   }
   if (!kernel.opaque.empty()) return;
@@ -86,7 +86,7 @@ void WrapperRun::remarks(const KernelModel& kernel, const std::vector<BoundParam
   for (const KernelRemark& remark : kernel.remarks) {
     if (remark.parameter >= 0 && !remark.holds) {
       // A buffer that is given twice is read through its other parameter.
-      const AuditValue* const mine = bound[std::size_t(remark.parameter)].value;
+      const WrapperValue* const mine = bound[std::size_t(remark.parameter)].value;
       const bool isTwice =
           mine != nullptr && std::ranges::count_if(bound, [&](const BoundParameter& each) {
                                return each.value != nullptr && each.value->tensor.storage == mine->tensor.storage;
@@ -128,7 +128,7 @@ void WrapperRun::access(const KernelModel& kernel, std::size_t index, const Synt
   const KernelAccess& access = kernel.accesses[index];
   BoundParameter& parameter = bound[std::size_t(access.parameter)];
   if (parameter.value == nullptr) return;
-  AuditValue& value = *parameter.value;
+  WrapperValue& value = *parameter.value;
   AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];
   const bool isLoad = access.kind == KernelAccess::Kind::Load;
   const std::string subject =
@@ -207,12 +207,12 @@ void WrapperRun::claimOrder(const KernelModel& kernel, const SyntaxNode& node, c
                             const std::vector<AccessForm>& forms) {
   for (std::size_t i = 0; i < forms.size(); ++i) {
     const KernelAccess& store = kernel.accesses[i];
-    const AuditValue* const target = bound[std::size_t(store.parameter)].value;
+    const WrapperValue* const target = bound[std::size_t(store.parameter)].value;
     if (store.kind != KernelAccess::Kind::Store || target == nullptr || !forms[i].unknown.empty() || forms[i].isNever)
       continue;
     for (std::size_t j = 0; j < forms.size(); ++j) {
       const KernelAccess& load = kernel.accesses[j];
-      const AuditValue* const source = bound[std::size_t(load.parameter)].value;
+      const WrapperValue* const source = bound[std::size_t(load.parameter)].value;
       if (load.kind != KernelAccess::Kind::Load || source == nullptr ||
           source->tensor.storage != target->tensor.storage || load.nest != store.nest || !forms[j].unknown.empty() ||
           forms[j].isNever)
@@ -284,7 +284,7 @@ void WrapperRun::opaqueCall(const KernelModel& kernel, const SyntaxNode& node, s
   }
   // What it is given without a signature may be anything.
   for (std::size_t i = 0; i < node.argumentCount(); ++i)
-    if (AuditValue* const value = node.argument(i).is(SyntaxKind::Name) ? touched(node.argument(i).text) : nullptr) {
+    if (WrapperValue* const value = node.argument(i).is(SyntaxKind::Name) ? touched(node.argument(i).text) : nullptr) {
       AuditStorage& storage = m_state.storages[std::size_t(value->tensor.storage)];
       storage.written.blur();
       storage.unreadSince = 0;

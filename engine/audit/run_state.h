@@ -43,21 +43,21 @@ struct AuditTensor {
   ElementBox box() const { return ElementBox::strided(sizes, strides, offset); }
 };
 
-struct AuditValue {
+struct WrapperValue {
   enum class Kind { Unknown, Tensor, Size, Tuple, None };
   Kind kind = Kind::Unknown;
   AuditTensor tensor;
   SymInt size;
-  std::shared_ptr<std::vector<AuditValue>> items;  ///< of a tuple, and of results that are taken apart
-  std::string name;                                ///< under which it is known
-  int since = 0;                                   ///< time of its binding, or of the last write through it
+  std::shared_ptr<std::vector<WrapperValue>> items;  ///< of a tuple, and of results that are taken apart
+  std::string name;                                  ///< under which it is known
+  int since = 0;                                     ///< time of its binding, or of the last write through it
 
   bool isTensor() const { return kind == Kind::Tensor; }
 };
 
 struct AuditState {
   std::vector<AuditStorage> storages;
-  std::map<std::string, AuditValue, std::less<>> names;
+  std::map<std::string, WrapperValue, std::less<>> names;
   std::map<std::string, int, std::less<>> deleted;  ///< name → line
 };
 

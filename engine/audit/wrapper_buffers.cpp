@@ -27,15 +27,15 @@ SymInt spanOfLayout(const std::vector<SymInt>& sizes, const std::vector<SymInt>&
 
 }  // namespace
 
-AuditValue WrapperRun::allocate(const SyntaxNode& node) {
-  AuditValue value;
-  value.kind = AuditValue::Kind::Tensor;
+WrapperValue WrapperRun::allocate(const SyntaxNode& node) {
+  WrapperValue value;
+  value.kind = WrapperValue::Kind::Tensor;
   const bool isPool = node.callee() == "alloc_from_pool";
   const std::size_t at = isPool ? 3 : 0;
   m_hasPools = m_hasPools || isPool;
   if (isPool && node.argumentCount() > 0) {
     // Parts of a pool are storages of their own; whether they lie apart is not followed.
-    if (const AuditValue pool = evaluate(node.argument(0)); pool.isTensor())
+    if (const WrapperValue pool = evaluate(node.argument(0)); pool.isTensor())
       m_state.storages[std::size_t(pool.tensor.storage)].isScratch = true;
   }
   AuditStorage storage;
@@ -67,9 +67,9 @@ AuditValue WrapperRun::allocate(const SyntaxNode& node) {
 }
 
 /// What an operator returns: of it nothing is known but that all of it is there.
-AuditValue WrapperRun::newResult(const std::string& name, int line) {
-  AuditValue value;
-  value.kind = AuditValue::Kind::Tensor;
+WrapperValue WrapperRun::newResult(const std::string& name, int line) {
+  WrapperValue value;
+  value.kind = WrapperValue::Kind::Tensor;
   value.name = name;
   value.tensor.storage = int(m_state.storages.size());
   AuditStorage storage;
@@ -98,8 +98,8 @@ bool WrapperRun::hasLayout(AuditTensor& tensor) {
   return true;
 }
 
-AuditValue WrapperRun::reinterpret(const SyntaxNode& node) {
-  AuditValue value = node.argumentCount() > 0 ? evaluate(node.argument(0)) : AuditValue();
+WrapperValue WrapperRun::reinterpret(const SyntaxNode& node) {
+  WrapperValue value = node.argumentCount() > 0 ? evaluate(node.argument(0)) : WrapperValue();
   if (!value.isTensor() || node.argumentCount() < 4) return value;
   const auto sizes = sizesOf(node.argument(1)), strides = sizesOf(node.argument(2));
   const auto offset = sizeOf(node.argument(3));

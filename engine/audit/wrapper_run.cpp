@@ -32,7 +32,7 @@ bool isBufferName(std::string_view name) {
 bool WrapperRun::run(const std::function<bool(double)>& progress) {
   m_progress = &progress;
   m_statements = std::max<std::size_t>(1, m_program.call->items[1].items.size());
-  AuditValue none;
+  WrapperValue none;
   (void)block(m_program.call->items[1]);
   return !m_isStopped;
 }
@@ -98,7 +98,7 @@ void WrapperRun::statement(const SyntaxNode& node) {
   }
 }
 
-void WrapperRun::bind(const std::string& name, AuditValue value) {
+void WrapperRun::bind(const std::string& name, WrapperValue value) {
   value.name = name;
   value.since = ++m_time;
   if (value.isTensor()) m_state.storages[std::size_t(value.tensor.storage)].lastUse = m_statement;
@@ -109,12 +109,12 @@ void WrapperRun::bind(const std::string& name, AuditValue value) {
 void WrapperRun::bindInputs(const SyntaxNode& target) {
   const std::vector<SyntaxNode> one{target};
   for (const SyntaxNode& each : target.is(SyntaxKind::Tuple) ? target.items : one) {
-    AuditValue value;
+    WrapperValue value;
     const auto example = m_program.examples.find(each.text);
     if (example != m_program.examples.end() && example->second.number) {
-      value.kind = AuditValue::Kind::Unknown;
+      value.kind = WrapperValue::Kind::Unknown;
     } else {
-      value.kind = AuditValue::Kind::Tensor;
+      value.kind = WrapperValue::Kind::Tensor;
       value.tensor.storage = int(m_state.storages.size());
       AuditStorage storage;
       storage.name = each.text;
@@ -136,28 +136,28 @@ void WrapperRun::assign(const SyntaxNode& node) {
     return bindInputs(target);
   }
   if (target.is(SyntaxKind::Name) && isSymbolName(target.text)) {
-    AuditValue size;
-    size.kind = AuditValue::Kind::Size;
+    WrapperValue size;
+    size.kind = WrapperValue::Kind::Size;
     const auto known = sizeOf(from);
     if (!known) (void)evaluate(from);  // buf0.item() reads
     size.size = known ? *known : m_symbols(target.text, from.is(SyntaxKind::Name) ? from.text : std::string());
     if (from.is(SyntaxKind::Name) && !known)
       if (const auto input = m_state.names.find(from.text); input != m_state.names.end()) {
-        input->second.kind = AuditValue::Kind::Size;
+        input->second.kind = WrapperValue::Kind::Size;
         input->second.size = size.size;
       }
     return bind(target.text, std::move(size));
   }
-  AuditValue value = evaluate(from);
+  WrapperValue value = evaluate(from);
   if (target.is(SyntaxKind::Tuple)) {
     for (std::size_t i = 0; i < target.items.size(); ++i)
-      bind(target.items[i].text, value.items && i < value.items->size() ? (*value.items)[i] : AuditValue());
+      bind(target.items[i].text, value.items && i < value.items->size() ? (*value.items)[i] : WrapperValue());
     return;
   }
   if (!target.is(SyntaxKind::Name)) return;
   if (const auto before = m_state.names.find(target.text); before != m_state.names.end())
     loseName(target.text, node.line);
-  const bool isWork = value.kind != AuditValue::Kind::None;
+  const bool isWork = value.kind != WrapperValue::Kind::None;
   bind(target.text, std::move(value));
   if (!isWork) return;
   m_lastWork = m_statement;
@@ -181,7 +181,7 @@ void WrapperRun::expressionStatement(const SyntaxNode& node) {
 void WrapperRun::loseName(const std::string& name, int line) {
   const auto found = m_state.names.find(name);
   if (found == m_state.names.end()) return;
-  const AuditValue value = std::move(found->second);
+  const WrapperValue value = std::move(found->second);
   m_state.names.erase(found);
   if (!value.isTensor()) return;
   const bool isShared = std::ranges::any_of(m_state.names, [&](const auto& each) {
@@ -244,14 +244,14 @@ void WrapperRun::condition(const SyntaxNode& node) {
 
 void WrapperRun::give(const SyntaxNode& node) {
   m_hasReturned = true;
-  m_returned = AuditValue();
+  m_returned = WrapperValue();
   if (node.items.empty()) return;
   m_returned = evaluate(node.items[0]);
-  m_returned.kind = AuditValue::Kind::Tuple;
-  if (!m_returned.items) m_returned.items = std::make_shared<std::vector<AuditValue>>();
+  m_returned.kind = WrapperValue::Kind::Tuple;
+  if (!m_returned.items) m_returned.items = std::make_shared<std::vector<WrapperValue>>();
   if (m_depth > 0) return;
   for (std::size_t i = 0; i < m_returned.items->size(); ++i) {
-    AuditValue& each = (*m_returned.items)[i];
+    WrapperValue& each = (*m_returned.items)[i];
     if (each.isTensor()) readWhole(each, node.line, fmt::format("result {} ({})", i, each.name));
   }
   finish(node.line);
@@ -266,10 +266,10 @@ void WrapperRun::finish(int line) {
   }
 }
 
-AuditValue WrapperRun::named(const SyntaxNode& node) {
-  AuditValue value;
+WrapperValue WrapperRun::named(const SyntaxNode& node) {
+  WrapperValue value;
   if (node.text == "None") {
-    value.kind = AuditValue::Kind::None;
+    value.kind = WrapperValue::Kind::None;
     return value;
   }
   const auto found = m_state.names.find(node.text);
@@ -291,14 +291,14 @@ AuditValue WrapperRun::named(const SyntaxNode& node) {
   return value;
 }
 
-AuditValue WrapperRun::evaluate(const SyntaxNode& node) {
-  AuditValue value;
+WrapperValue WrapperRun::evaluate(const SyntaxNode& node) {
+  WrapperValue value;
   switch (node.kind) {
     case SyntaxKind::Name:
       return named(node);
     case SyntaxKind::Tuple: {
-      value.kind = AuditValue::Kind::Tuple;
-      value.items = std::make_shared<std::vector<AuditValue>>();
+      value.kind = WrapperValue::Kind::Tuple;
+      value.items = std::make_shared<std::vector<WrapperValue>>();
       for (const SyntaxNode& each : node.items) value.items->push_back(evaluate(each));
       return value;
     }
@@ -308,19 +308,19 @@ AuditValue WrapperRun::evaluate(const SyntaxNode& node) {
       return evaluateCall(node);
     default:
       if (const auto size = sizeOf(node)) {
-        value.kind = AuditValue::Kind::Size;
+        value.kind = WrapperValue::Kind::Size;
         value.size = *size;
       }
       return value;
   }
 }
 
-AuditValue WrapperRun::itemOf(const SyntaxNode& node) {
-  AuditValue base = evaluate(node.items[0]);
+WrapperValue WrapperRun::itemOf(const SyntaxNode& node) {
+  WrapperValue base = evaluate(node.items[0]);
   const auto index = node.items.size() == 2 ? node.items[1].integer() : std::nullopt;
   if (!index || *index < 0 || *index > 4096) return {};
   if (base.items && std::size_t(*index) < base.items->size()) return (*base.items)[std::size_t(*index)];
-  if (node.items[0].is(SyntaxKind::Name) && base.kind == AuditValue::Kind::Tensor)
+  if (node.items[0].is(SyntaxKind::Name) && base.kind == WrapperValue::Kind::Tensor)
     return newResult(fmt::format("{}[{}]", node.items[0].text, *index), node.line);
   return {};
 }
@@ -329,7 +329,7 @@ std::optional<SymInt> WrapperRun::sizeOf(const SyntaxNode& node) {
   if (const auto number = node.integer()) return SymInt(*number);
   if (node.is(SyntaxKind::Name)) {
     const auto found = m_state.names.find(node.text);
-    if (found == m_state.names.end() || found->second.kind != AuditValue::Kind::Size) return std::nullopt;
+    if (found == m_state.names.end() || found->second.kind != WrapperValue::Kind::Size) return std::nullopt;
     return found->second.size;
   }
   if (node.is(SyntaxKind::Unary) && node.text == "-") {
@@ -365,11 +365,11 @@ std::optional<std::vector<SymInt>> WrapperRun::sizesOf(const SyntaxNode& node) {
   return sizes;
 }
 
-AuditValue WrapperRun::evaluateCall(const SyntaxNode& node) {
+WrapperValue WrapperRun::evaluateCall(const SyntaxNode& node) {
   const std::string callee = node.callee();
   struct Form {
     std::string_view prefix;
-    AuditValue (WrapperRun::*read)(const SyntaxNode&);
+    WrapperValue (WrapperRun::*read)(const SyntaxNode&);
   };
   static constexpr std::array<Form, 4> forms = {{{"empty_strided", &WrapperRun::allocate},
                                                  {"torch.empty_strided", &WrapperRun::allocate},
@@ -380,8 +380,8 @@ AuditValue WrapperRun::evaluateCall(const SyntaxNode& node) {
   if (auto result = callFunction(node)) return *result;
   if (callee == "get_raw_stream" || callee.starts_with("torch.cuda.")) return {};
   if (const auto size = sizeOf(node)) {
-    AuditValue value;
-    value.kind = AuditValue::Kind::Size;
+    WrapperValue value;
+    value.kind = WrapperValue::Kind::Size;
     value.size = *size;
     return value;
   }
@@ -389,7 +389,7 @@ AuditValue WrapperRun::evaluateCall(const SyntaxNode& node) {
 }
 
 /// A function of the program itself: a branch, or a partition.
-std::optional<AuditValue> WrapperRun::callFunction(const SyntaxNode& node) {
+std::optional<WrapperValue> WrapperRun::callFunction(const SyntaxNode& node) {
   std::string name = node.callee();
   const SyntaxNode& callee = node.items[0];
   if (callee.is(SyntaxKind::Item) && callee.items[0].dotted() == "self.partitions") {
@@ -403,16 +403,16 @@ std::optional<AuditValue> WrapperRun::callFunction(const SyntaxNode& node) {
   return runFunction(*function->second, evaluate(node.argument(0)));
 }
 
-AuditValue WrapperRun::runFunction(const SyntaxNode& function, AuditValue arguments) {
+WrapperValue WrapperRun::runFunction(const SyntaxNode& function, WrapperValue arguments) {
   if (m_depth >= deepestCalls) return {};
   ++m_depth;
   // Names of the caller stay alive outside; the function's own begin with its arguments.
   Names outer = std::exchange(m_state.names, {});
   std::map<std::string, int, std::less<>> deleted = std::exchange(m_state.deleted, {});
   for (auto& [name, value] : outer)
-    if (value.kind == AuditValue::Kind::Size || value.isTensor()) m_state.names["caller's " + name] = value;
+    if (value.kind == WrapperValue::Kind::Size || value.isTensor()) m_state.names["caller's " + name] = value;
   for (const auto& [name, value] : outer)
-    if (value.kind == AuditValue::Kind::Size) m_state.names[name] = value;
+    if (value.kind == WrapperValue::Kind::Size) m_state.names[name] = value;
   const bool hasReturned = std::exchange(m_hasReturned, false);
   for (const SyntaxNode& each : function.items[1].items) {
     const bool takesArguments = each.is(SyntaxKind::Assign) && each.items[1].isName("args");
@@ -423,9 +423,9 @@ AuditValue WrapperRun::runFunction(const SyntaxNode& function, AuditValue argume
     const std::vector<SyntaxNode> one{each.items[0]};
     const std::vector<SyntaxNode>& names = each.items[0].is(SyntaxKind::Tuple) ? each.items[0].items : one;
     for (std::size_t i = 0; i < names.size(); ++i)
-      bind(names[i].text, arguments.items && i < arguments.items->size() ? (*arguments.items)[i] : AuditValue());
+      bind(names[i].text, arguments.items && i < arguments.items->size() ? (*arguments.items)[i] : WrapperValue());
   }
-  AuditValue result = std::exchange(m_returned, AuditValue());
+  WrapperValue result = std::exchange(m_returned, WrapperValue());
   m_hasReturned = hasReturned;
   m_state.names = std::move(outer);
   m_state.deleted = std::move(deleted);

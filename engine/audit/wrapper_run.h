@@ -31,7 +31,7 @@ class WrapperRun {
   std::size_t buffers() const { return m_state.storages.size(); }
 
  private:
-  using Names = std::map<std::string, AuditValue, std::less<>>;
+  using Names = std::map<std::string, WrapperValue, std::less<>>;
 
   // wrapper_run.cpp: statements
   bool block(const SyntaxNode& node);
@@ -41,16 +41,16 @@ class WrapperRun {
   void remove(const SyntaxNode& node);
   void condition(const SyntaxNode& node);
   void give(const SyntaxNode& node);
-  void bind(const std::string& name, AuditValue value);
+  void bind(const std::string& name, WrapperValue value);
   void bindInputs(const SyntaxNode& target);
-  AuditValue evaluate(const SyntaxNode& node);
-  AuditValue evaluateCall(const SyntaxNode& node);
-  AuditValue named(const SyntaxNode& node);
-  AuditValue itemOf(const SyntaxNode& node);
+  WrapperValue evaluate(const SyntaxNode& node);
+  WrapperValue evaluateCall(const SyntaxNode& node);
+  WrapperValue named(const SyntaxNode& node);
+  WrapperValue itemOf(const SyntaxNode& node);
   std::optional<SymInt> sizeOf(const SyntaxNode& node);
   std::optional<std::vector<SymInt>> sizesOf(const SyntaxNode& node);
-  std::optional<AuditValue> callFunction(const SyntaxNode& node);
-  AuditValue runFunction(const SyntaxNode& function, AuditValue arguments);
+  std::optional<WrapperValue> callFunction(const SyntaxNode& node);
+  WrapperValue runFunction(const SyntaxNode& function, WrapperValue arguments);
   void loseName(const std::string& name, int line);
   void finish(int line);
   void unknown(ClaimAbout about, int line, std::string subject, std::string reason);
@@ -59,15 +59,15 @@ class WrapperRun {
               const std::string& reason);
 
   // wrapper_buffers.cpp: allocations, views, assertions
-  AuditValue allocate(const SyntaxNode& node);
-  AuditValue reinterpret(const SyntaxNode& node);
+  WrapperValue allocate(const SyntaxNode& node);
+  WrapperValue reinterpret(const SyntaxNode& node);
   void assertLayout(const SyntaxNode& node);
-  AuditValue newResult(const std::string& name, int line);
+  WrapperValue newResult(const std::string& name, int line);
   bool hasLayout(AuditTensor& tensor);
 
   // buffer_claims.cpp: reads and writes of boxes
   struct Touch {
-    const AuditValue* value = nullptr;
+    const WrapperValue* value = nullptr;
     ElementBox box;
     std::string subject;
     int line = 0;  ///< of the statement that is named
@@ -79,13 +79,13 @@ class WrapperRun {
                    const std::string& subject);
   void read(const Touch& touch);
   void write(const Touch& touch, bool marks);
-  void readWhole(AuditValue& value, int line, const std::string& subject);
-  void writeWhole(AuditValue& value, int line, const std::string& subject);
+  void readWhole(WrapperValue& value, int line, const std::string& subject);
+  void writeWhole(WrapperValue& value, int line, const std::string& subject);
 
   // kernel_calls.cpp
   bool kernelCall(const SyntaxNode& node);
   struct BoundParameter {
-    AuditValue* value = nullptr;
+    WrapperValue* value = nullptr;
     std::optional<SymInt> size;
     std::string name;
   };
@@ -108,11 +108,11 @@ class WrapperRun {
                            AccessForm& local);
 
   // extern_calls.cpp
-  AuditValue externCall(const SyntaxNode& node);
-  void claimShapes(const std::string& name, const SyntaxNode& node, std::vector<AuditValue>& values,
-                   const AuditValue* out);
-  void collectTensors(const SyntaxNode& node, std::vector<AuditValue>& into);
-  AuditValue* touched(const std::string& name);
+  WrapperValue externCall(const SyntaxNode& node);
+  void claimShapes(const std::string& name, const SyntaxNode& node, std::vector<WrapperValue>& values,
+                   const WrapperValue* out);
+  void collectTensors(const SyntaxNode& node, std::vector<WrapperValue>& into);
+  WrapperValue* touched(const std::string& name);
 
   const OutputProgram& m_program;
   SymbolValue m_symbols;
@@ -121,8 +121,8 @@ class WrapperRun {
   std::map<const KernelModel*, std::vector<std::optional<AccessForm>>> m_forms;
   std::map<const KernelModel*, bool> m_remarked;
   const std::function<bool(double)>* m_progress = nullptr;
-  AuditValue m_returned;
-  std::vector<std::unique_ptr<AuditValue>> m_arguments;  ///< of the kernel that is called
+  WrapperValue m_returned;
+  std::vector<std::unique_ptr<WrapperValue>> m_arguments;  ///< of the kernel that is called
   bool m_hasReturned = false, m_isStopped = false, m_isInputsBound = false, m_hasPools = false,
        m_comparesExamples = false;
   int m_time = 0, m_statement = 0, m_lastWork = -1, m_lastWorkLine = 0, m_calls = 0, m_depth = 0, m_branches = 0;
