@@ -23,7 +23,7 @@ void printClaim(const AuditClaimRow& row) {
   if (!row.example.empty()) fmt::print("    counterexample: {}\n", row.example);
 }
 
-void printProgram(const AuditedProgram& program, std::int64_t most, bool all) {
+void printAudit(const AuditedProgram& program, std::int64_t most, bool all) {
   if (!program.error.empty()) return fmt::print("{}: {}\n\n", program.name, program.error);
   fmt::print("{}: {}, {}, {}\n", program.name, counted(program.kernels, "kernel"), counted(program.calls, "call"),
              counted(program.buffers, "buffer"));
@@ -44,7 +44,7 @@ void printProgram(const AuditedProgram& program, std::int64_t most, bool all) {
   if (!program.claims.empty()) fmt::print("\n");
 }
 
-Json programJson(const AuditedProgram& program) {
+Json auditJson(const AuditedProgram& program) {
   Json json = jsonOf(program);
   json["proved"] = program.count(&AuditCountRow::proved);
   json["refuted"] = program.count(&AuditCountRow::refuted);
@@ -64,10 +64,10 @@ Result<int> runAudit(Context& context, const AuditChoice& choice) {
   }
   if (context.json) {
     Json json{{"proved", proved}, {"refuted", refuted}, {"not_known", notKnown}, {"programs", Json::array()}};
-    for (const AuditedProgram& program : programs) json["programs"].push_back(programJson(program));
+    for (const AuditedProgram& program : programs) json["programs"].push_back(auditJson(program));
     printJson(json);
   } else {
-    for (const AuditedProgram& program : programs) printProgram(program, choice.most, context.verbose);
+    for (const AuditedProgram& program : programs) printAudit(program, choice.most, context.verbose);
     fmt::print("{} proved, {} refuted, {} not known\n", proved, refuted, notKnown);
   }
   return refuted > 0 ? 1 : hasError ? 2 : 0;

@@ -12,8 +12,8 @@
 namespace kerf::inline capture::trace {
 namespace {
 
-constexpr std::size_t mostComponents = 2000;  ///< of one key
-constexpr std::size_t longestName = 100;      ///< bytes of a component's name
+constexpr std::size_t mostComponents = 2000;   ///< of one key
+constexpr std::size_t longestComponent = 100;  ///< bytes of a component's name
 constexpr std::size_t namedInReason = 6;
 constexpr std::array<std::string_view, 4> results{"hit", "miss", "bypass", "hash"};
 
@@ -23,7 +23,7 @@ void takeComponent(std::string_view text, CacheLookup& lookup) {
   if (!text.starts_with('[') || end == std::string_view::npos) return;
   const std::string_view rest = text.substr(end + 2);
   const std::string_view name = rest.substr(0, rest.find(": "));
-  lookup.components.emplace_back(clippedText(firstLineOf(name), longestName),
+  lookup.components.emplace_back(clippedText(firstLineOf(name), longestComponent),
                                  text.substr(1, std::min<std::size_t>(end - 1, 64)));
 }
 

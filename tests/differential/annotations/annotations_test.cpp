@@ -14,9 +14,10 @@ TEST(ChangedAnnotations, AreSaid) {
   const fs::path folder = recordingsFolder() / "golden" / "mlp" / "repro";
   if (!fs::exists(folder)) GTEST_SKIP() << kerf::testing::leftOut(folder);
   AnnotationReport report;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".py")
-      EXPECT_TRUE(changeAnnotations(entry.path(), {.seed = 5, .count = 30}, report)) << entry.path();
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".py") continue;
+    EXPECT_TRUE(changeAnnotations(entry.path(), {.seed = 5, .count = 30}, report)) << entry.path();
+  }
   EXPECT_GT(report.changes, 20);
   EXPECT_THAT(report.falseAlarms, ::testing::IsEmpty());
   EXPECT_THAT(report.unsaid, ::testing::IsEmpty());
