@@ -231,7 +231,7 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
   dropGradModePairs();
   ArgumentList list;
   for (const NodeId node : outputs) list.emplace_back(node);
-  m_graph.output(Argument::tuple({Argument::tuple(std::move(list))}));
+  m_graph.output(Argument::tuple(std::move(list)));
   dropUnusedItems();
   std::unordered_set<std::string> sizes;
   for (const FrameInput& input : m_inputs)
