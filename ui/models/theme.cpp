@@ -93,21 +93,12 @@ QString Theme::styleSheet() const {
   QFile file(":/kerf/style.qss");
   if (!file.open(QIODevice::ReadOnly)) return {};
   auto sheet = QString::fromUtf8(file.readAll());
-  const std::pair<const char*, QColor> names[] = {{"@window", window},
-                                                  {"@base", base},
-                                                  {"@raised", raised},
-                                                  {"@canvas", canvas},
-                                                  {"@border", border},
-                                                  {"@text", text},
-                                                  {"@muted", muted},
-                                                  {"@faint", faint},
-                                                  {"@selection", selection},
-                                                  {"@accent", accent},
-                                                  {"@onAccent", onAccent},
-                                                  {"@badFill", badFill},
-                                                  {"@bad", bad},
-                                                  {"@warn", warn},
-                                                  {"@hover", blend(accent, window, dark ? 0.16 : 0.08)}};
+  const std::pair<const char*, QColor> names[] = {
+      {"@window", window}, {"@base", base},         {"@raised", raised},
+      {"@canvas", canvas}, {"@border", border},     {"@text", text},
+      {"@muted", muted},   {"@faint", faint},       {"@selection", selection},
+      {"@accent", accent}, {"@onAccent", onAccent}, {"@badFill", badFill},
+      {"@bad", bad},       {"@warn", warn},         {"@hover", blend(accent, window, dark ? 0.16 : 0.08)}};
   // Longer names first, so that "@bad" does not eat the start of "@badFill".
   std::vector<std::pair<QString, QString>> sorted;
   for (const auto& [name, color] : names) sorted.emplace_back(name, color.name());

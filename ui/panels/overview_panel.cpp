@@ -175,8 +175,10 @@ void OverviewPanel::fillTree() {
   auto& header = *m_tree->header();
   header.setStretchLastSection(true);
   for (int column = 0; column < cacheColumn; ++column) m_tree->resizeColumnToContents(column);
-  header.resizeSection(whereColumn, std::clamp(header.sectionSize(whereColumn) + 12, 160, std::max(220, m_tree->width() * 2 / 5)));
-  header.resizeSection(whyColumn, std::clamp(header.sectionSize(whyColumn), 120, std::max(200, m_tree->width() * 2 / 5)));
+  header.resizeSection(whereColumn,
+                       std::clamp(header.sectionSize(whereColumn) + 12, 160, std::max(220, m_tree->width() * 2 / 5)));
+  header.resizeSection(whyColumn,
+                       std::clamp(header.sectionSize(whyColumn), 120, std::max(200, m_tree->width() * 2 / 5)));
 }
 
 int OverviewPanel::currentRow() const {

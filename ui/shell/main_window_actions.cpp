@@ -255,7 +255,11 @@ std::vector<ActionSpec> MainWindow::placeActions() {
                    true});
   specs.push_back({"closePanel", tr("Close the panel belo&w"), {}, "Shift+Esc", {}, [this] { m_places->close(); }});
   for (const auto& name : m_places->names())
-    specs.push_back({"panel_" + name, m_places->title(name), {}, {}, tr("Open the panel %1").arg(m_places->title(name)),
+    specs.push_back({"panel_" + name,
+                     m_places->title(name),
+                     {},
+                     {},
+                     tr("Open the panel %1").arg(m_places->title(name)),
                      [this, name] { raisePanel(name); }});
   return specs;
 }
@@ -282,7 +286,8 @@ void MainWindow::buildMenus() {
   fill(file, {"newWindow", "", "open", "openFolder"});
   m_recentMenu = file->addMenu(tr("Open &recent"));
   connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
-  fill(file, {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "closeWindow", "quit"});
+  fill(file,
+       {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "closeWindow", "quit"});
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
@@ -342,7 +347,8 @@ void MainWindow::buildToolBar() {
   bar->setMovable(false);
   bar->setIconSize({18, 18});
   bar->setContextMenuPolicy(Qt::PreventContextMenu);
-  for (const QString id : {"open", "openFolder", "exportRepro", "", "back", "forward", "", "fit", "zoomOut", "zoomIn", ""})
+  for (const QString id :
+       {"open", "openFolder", "exportRepro", "", "back", "forward", "", "fit", "zoomOut", "zoomIn", ""})
     id.isEmpty() ? bar->addSeparator() : (bar->addAction((*m_actions)[id]), nullptr);
   bar->addWidget(m_story = new StoryBar(m_session));
   connect(m_story, &StoryBar::stepAsked, this, &MainWindow::takeStep);
@@ -360,7 +366,7 @@ void MainWindow::updateEnabled() {
                          "zoomOut",     "zoomReset",   "centre",        "compare",      "bisectNode",    "bisectPass",
                          "minify",      "find",        "findNext",      "findPrevious", "nextNode",      "previousNode",
                          "captured",    "nextStage",   "previousStage", "compareWith",  "compareBefore", "report",
-                         "firstBad",    "nextBad",     "previousBad",   "nextOdd",     "plant",         "graphAlone",
+                         "firstBad",    "nextBad",     "previousBad",   "nextOdd",      "plant",         "graphAlone",
                          "listFound",   "bookmark",    "writeNote",     "nextNote",     "previousNote",  "leaveBody"})
     (*m_actions)[id]->setEnabled(graph);
   checkStage();

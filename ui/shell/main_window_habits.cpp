@@ -87,8 +87,10 @@ void MainWindow::paste() {
   if (pasted.size() > mostPasted)
     return m_banner->showError(tr("Cannot paste"),
                                tr("The text is larger than 64 MB: save it as a file and open that."));
-  const auto path = QDir(pasteFolder()).filePath(
-      QString("pasted_%1_%2.txt").arg(QDateTime::currentDateTime().toString("yyyyMMdd_hhmmss")).arg(++m_pastes));
+  const auto path = QDir(pasteFolder())
+                        .filePath(QString("pasted_%1_%2.txt")
+                                      .arg(QDateTime::currentDateTime().toString("yyyyMMdd_hhmmss"))
+                                      .arg(++m_pastes));
   m_session.jobs().submit<Written>(
       "paste:" + path, [pasted = std::move(pasted), path](std::stop_token) { return writePasted(pasted, path); },
       [this, path](const Written& written) {

@@ -37,7 +37,8 @@ bool makesMemory(const Node& node) {
   if (node.op() != Opcode::CallFunction) return false;
   const OpInfo* op = findOp(node);
   if (op == nullptr || has(op->traits, OpTrait::View) || has(op->traits, OpTrait::Inplace)) return false;
-  return std::ranges::all_of(op->schema.arguments, [](const SchemaArgument& argument) { return argument.alias.empty(); });
+  return std::ranges::all_of(op->schema.arguments,
+                             [](const SchemaArgument& argument) { return argument.alias.empty(); });
 }
 
 std::int64_t inputBytes(const CapturedGraph& graph) {
@@ -82,13 +83,14 @@ Result<void> checkMemory(const CapturedGraph& graph, bool opByOp) {
   const double values = opByOp ? double(need.largest) : 0;
   const double all = double(need.inputs) + std::max(double(need.results), values);
   if (all <= double(limit)) return {};
-  std::string text = fmt::format("the graph needs at least {}: {} for its inputs, {} for its results",
-                                 gigabytes(std::int64_t(std::min(all, 0x1p62))), gigabytes(need.inputs),
-                                 gigabytes(need.results));
+  std::string text =
+      fmt::format("the graph needs at least {}: {} for its inputs, {} for its results",
+                  gigabytes(std::int64_t(std::min(all, 0x1p62))), gigabytes(need.inputs), gigabytes(need.results));
   if (opByOp && need.largest > need.results) text += fmt::format(", {} for {}", gigabytes(need.largest), need.node);
   text += fmt::format("; there are {}. ", gigabytes(std::max<std::int64_t>(0, limit)));
   const bool symbolic = !graph.symbols().empty();
-  text += symbolic ? "Give its symbols smaller values" : "Make its sizes smaller in the text, or run it where there is more";
+  text += symbolic ? "Give its symbols smaller values"
+                   : "Make its sizes smaller in the text, or run it where there is more";
   if (symbolic) return fail(ErrorCode::TooLarge, Hint{Advice::GiveSizes}, "{}", text);
   return fail(ErrorCode::TooLarge, "{}", text);
 }

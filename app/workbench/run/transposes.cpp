@@ -149,12 +149,12 @@ Result<DualCheck> check(const DualGraphs& graphs, std::stop_token stop) {
 Result<std::string> checkTransposes(Workbench& bench, const GraphAddress& address, const Job& job) {
   KERF_TRY(const DualGraphs graphs, dualGraphs(bench, address, job));
   const std::function body = [&]() -> Result<DualCheck> { return check(graphs, job.stop); };
-  KERF_TRY(const DualCheck result, inChild(body, patientLimits({}), job.stop, "running forward and reverse mode",
-                                           ErrorCode::RuntimeFailed));
-  const std::string text =
-      fmt::format("<Jv, w> = {:.12g} by forward mode, <v, J^T w> = {:.12g} by the joint graph: {:.1e} apart in fp64, {} "
-                  "inputs with directions, {} outputs with tangents",
-                  result.forward, result.reverse, result.relativeError, result.inputs, result.outputs);
+  KERF_TRY(const DualCheck result,
+           inChild(body, patientLimits({}), job.stop, "running forward and reverse mode", ErrorCode::RuntimeFailed));
+  const std::string text = fmt::format(
+      "<Jv, w> = {:.12g} by forward mode, <v, J^T w> = {:.12g} by the joint graph: {:.1e} apart in fp64, {} "
+      "inputs with directions, {} outputs with tangents",
+      result.forward, result.reverse, result.relativeError, result.inputs, result.outputs);
   if (result.inputs == 0 || result.outputs == 0)
     return fail(ErrorCode::UnsupportedOp, "no input and output of floats have gradients: there is nothing to check");
   if (!(result.relativeError <= acceptedError)) return fail(ErrorCode::Different, "{}", text);
