@@ -65,15 +65,6 @@ class WorkingDay : public Window {
     ASSERT_TRUE(widget.isVisible() && widget.isEnabled()) << widget.objectName().toStdString();
     QTest::mouseClick(&widget, Qt::LeftButton);
   }
-  /// As a user does who knows the op's name.
-  void typePlant(QWidget& panel, const QString& op) {
-    auto& box = part<QComboBox>(panel, "plantOp");
-    box.setFocus();
-    QTest::keyClick(&box, Qt::Key_A, Qt::ControlModifier);
-    QTest::keyClicks(&box, op);
-    QTest::keyClick(&box, Qt::Key_Return);
-    ASSERT_EQ(box.currentText().toStdString(), op.toStdString());
-  }
   /// Opens a button's menu and goes to an entry by the arrow keys.
   void chooseFromMenu(QPushButton& button, const QString& title) {
     ASSERT_TRUE(button.isVisible() && button.isEnabled()) << button.text().toStdString();
@@ -160,7 +151,7 @@ TEST_F(WorkingDay, FromAFailureToTheTextOfAnIssue) {
   // compare
   m_window->raisePanel("accuracy");
   auto& accuracy = m_window->accuracyPanel();
-  typePlant(accuracy, "relu");
+  session().setPlant("relu=accuracy");
   click(part<QPushButton>(accuracy, "primary"));
   settle();
   EXPECT_TRUE(accuracy.verdict().startsWith("Different")) << qPrintable(accuracy.verdict());
@@ -176,7 +167,6 @@ TEST_F(WorkingDay, FromAFailureToTheTextOfAnIssue) {
   // minify
   m_window->raisePanel("minify");
   auto& minify = m_window->minifyPanel();
-  typePlant(minify, "relu");
   click(part<QPushButton>(minify, "primary"));
   ASSERT_TRUE(
       test::waitFor([&] { return session().minified() && session().minified()->state == MinifyDoc::State::Done; }));

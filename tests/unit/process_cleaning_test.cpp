@@ -49,9 +49,10 @@ Victim startVictim(const std::filesystem::path& notes) {
   const auto folder = TemporaryFolder::create();
   std::ofstream(folder->path() / "inside") << "x";
   std::ofstream(notes / "folder") << folder->path();
-  const auto script =
-      "echo $$ > " + (notes / "program").string() + "; touch " + (notes / "ready").string() + "; sleep 1000; true";
-  (void)runProgram({"sh", "-c", script}, {}, test::patience);
+  // The program gets its input when the guardian knows of it.
+  const auto script = "read go; echo $$ > " + (notes / "program").string() + "; touch " + (notes / "ready").string() +
+                      "; sleep 1000; true";
+  (void)runProgram({"sh", "-c", script}, "go\n", test::patience);
   ::_exit(0);
 }
 

@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "engine/audit/kernels/kernel_reader.h"
+#include "engine/audit/kernels/cpp_vectors.h"
 
 namespace kerf::inline audit {
 namespace {
 
-constexpr std::int64_t usualWidth = 16;
 constexpr int mostCalls = 2000;  ///< of lambdas, in one kernel
 
 /// "at::vec::Vectorized<float>::loadu" → "float"
@@ -20,9 +19,9 @@ std::string templateType(std::string_view name) {
   return elementType(name.substr(open + 1, end - open - 1));
 }
 
-class CppReader : public KernelReader {
+class CppReader final : public CppVectors {
  public:
-  CppReader(KernelModel& model, std::string_view text) : KernelReader(model), m_module(readCpp(text)) {}
+  CppReader(KernelModel& model, std::string_view text) : CppVectors(model), m_module(readCpp(text)) {}
 
   void read() {
     const SyntaxNode* kernel = nullptr;
@@ -295,7 +294,7 @@ class CppReader : public KernelReader {
 
   // --- expressions --------------------------------------------------------------------------------------------------
 
-  KernelValue evaluate(const SyntaxNode& node) {
+  KernelValue evaluate(const SyntaxNode& node) override {
     switch (node.kind) {
       case SyntaxKind::Name: {
         if (node.text == "true" || node.text == "false") return ofTerm(m_terms.number(node.text == "true"), "bool");
@@ -469,125 +468,10 @@ class CppReader : public KernelReader {
     return object.type == "bool" ? dataOf(object.type) : unknown(object.type);
   }
 
-  // --- vectors ------------------------------------------------------------------------------------------------------
-
-  /// The lane of the statements here: shared, since masks are computed with the same one.
-  int lane(TermId count) {
-    if (m_lane >= 0 && m_model.variables[std::size_t(m_lane)].end == count) return m_lane;
-    KernelVariable variable;
-    variable.name = "lane";
-    variable.kind = KernelVariable::Kind::Lane;
-    variable.begin = m_terms.number(0);
-    variable.end = count;
-    m_lane = int(m_model.variables.size());
-    m_model.variables.push_back(std::move(variable));
-    return m_lane;
-  }
-
-  KernelValue along(KernelValue pointer, int variable, TermId stride) {
-    pointer.term = m_terms.of(TermOp::Add, pointer.term, m_terms.of(TermOp::Mul, m_terms.variable(variable), stride));
-    return pointer;
-  }
-
-  void vectorAccess(KernelAccess::Kind kind, const SyntaxNode& node, const KernelValue& pointer, TermId mask,
-                    std::string valueType) {
-    const TermId count = node.argumentCount() > 1 ? evaluate(node.argument(1)).term : m_terms.number(m_width);
-    KernelValue first = pointer;
-    TermId when = mask;
-    if (m_lane >= 0 && mask >= 0) {
-      // The mask was computed with the lane of arange().
-      first = along(first, m_lane, m_terms.number(1));
-      if (node.argumentCount() > 1)
-        when = m_terms.of(TermOp::And, mask, m_terms.of(TermOp::Less, m_terms.variable(m_lane), count));
-    } else {
-      first = count < 0 ? unknownAt(pointer) : along(first, lane(count), m_terms.number(1));
-    }
-    note(kind, first, when, node.line, std::move(valueType));
-  }
-
-  KernelValue unknownAt(KernelValue pointer) const {
-    pointer.term = noTerm;
-    return pointer;
-  }
-
-  KernelValue loadVector(const SyntaxNode& node, const std::string& type, TermId mask) {
-    if (node.argumentCount() == 0) return unknown(type);
-    const KernelValue pointer = evaluate(node.argument(0));
-    if (pointer.pointer >= 0) vectorAccess(KernelAccess::Kind::Load, node, pointer, mask, {});
-    const bool isMask = node.callee().find("VecMask") != std::string::npos;
-    return dataOf(isMask ? "bool" : type);
-  }
-
-  KernelValue arange(const SyntaxNode& node) {
-    const KernelValue first = node.argumentCount() > 0 ? evaluate(node.argument(0)) : unknown();
-    const KernelValue step = node.argumentCount() > 1 ? evaluate(node.argument(1)) : ofTerm(m_terms.number(1));
-    KernelValue value = first;
-    value.pointer = -1;
-    value.term = m_terms.of(TermOp::Add, first.term,
-                            m_terms.of(TermOp::Mul, m_terms.variable(lane(m_terms.number(m_width))), step.term));
-    return value;
-  }
-
-  /// transpose_mxn<T, M, N, …>(from, stride, to, stride): to[n*stride + m] = from[m*stride + n].
-  KernelValue transpose(const SyntaxNode& node, const std::string& name) {
-    if (node.argumentCount() < 4) return unknown();
-    const auto [m, n] = extents(name);
-    const KernelValue from = evaluate(node.argument(0)), to = evaluate(node.argument(2));
-    const TermId fromStride = evaluate(node.argument(1)).term, toStride = evaluate(node.argument(3)).term;
-    for (const bool isStore : {false, true}) {
-      const KernelValue& pointer = isStore ? to : from;
-      if (pointer.pointer < 0) continue;
-      KernelValue place = unknownAt(pointer);
-      if (m > 0 && n > 0) {
-        m_lane = -1;
-        const int row = lane(m_terms.number(isStore ? n : m));
-        m_lane = -1;
-        const int column = lane(m_terms.number(isStore ? m : n));
-        m_lane = -1;
-        place = along(along(pointer, row, isStore ? toStride : fromStride), column, m_terms.number(1));
-      }
-      note(isStore ? KernelAccess::Kind::Store : KernelAccess::Kind::Load, place, m_mask, node.line);
-    }
-    return unknown();
-  }
-
-  /// The two numbers of "transpose_mxn<float,static_cast<int64_t>(3L),static_cast<int64_t>(4L),false>".
-  static std::pair<std::int64_t, std::int64_t> extents(std::string_view name) {
-    std::array<std::int64_t, 2> found{};
-    std::size_t count = 0;
-    for (std::size_t at = name.find(','); at != std::string_view::npos && count < 2; at = name.find(',', at + 1)) {
-      std::string_view part = name.substr(at + 1, name.find(',', at + 1) - at - 1);
-      if (const std::size_t open = part.rfind('('); open != std::string_view::npos) part.remove_prefix(open + 1);
-      std::int64_t value = 0;
-      for (const char c : part) {
-        if (c < '0' || c > '9') break;
-        value = value * 10 + (c - '0');
-        if (value > (1 << 20)) return {};
-      }
-      found[count++] = value;
-    }
-    return {found[0], found[1]};
-  }
-
-  /// atomic_add(&out[i], v), atomic_add_vec<…>(out, index, v).
-  KernelValue atomic(const SyntaxNode& node, const std::string& name) {
-    if (node.argumentCount() == 0) return unknown();
-    KernelValue pointer = evaluate(node.argument(0));
-    if (name.starts_with("atomic_add_vec")) {
-      const KernelValue index = node.argumentCount() > 1 ? evaluate(node.argument(1)) : unknown();
-      pointer = binary("+", pointer, index);
-      if (index.term < 0) pointer.term = m_terms.of(TermOp::Add, m_terms.number(0), m_terms.data());
-    }
-    for (std::size_t i = 1; i < node.argumentCount(); ++i) (void)evaluate(node.argument(i));
-    if (pointer.pointer >= 0) note(KernelAccess::Kind::Atomic, pointer, m_mask, node.line);
-    return unknown();
-  }
-
   SyntaxNode m_module;
   std::map<std::string, std::vector<std::pair<std::string, int>>> m_accumulators;
   KernelValue m_returned;
-  int m_parallel = 0, m_depth = 0, m_lane = -1, m_calls = 0, m_callDepth = 0;
-  std::int64_t m_width = usualWidth;
+  int m_parallel = 0, m_depth = 0, m_calls = 0, m_callDepth = 0;
 };
 
 }  // namespace

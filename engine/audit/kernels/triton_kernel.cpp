@@ -5,24 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "engine/audit/kernels/kernel_reader.h"
+#include "engine/audit/kernels/triton_axes.h"
 
 namespace kerf::inline audit {
 namespace {
-
-/// The largest block that a launch may choose for an axis, as Inductor bounds it.
-struct AxisBlock {
-  std::string_view block, numel;
-  std::int64_t most;
-};
-constexpr std::array<AxisBlock, 6> axisBlocks = {{{"XBLOCK", "xnumel", 4096},
-                                                  {"YBLOCK", "ynumel", 1024},
-                                                  {"ZBLOCK", "znumel", 1024},
-                                                  {"R0_BLOCK", "r0_numel", 65536},
-                                                  {"R1_BLOCK", "r1_numel", 65536},
-                                                  {"RBLOCK", "rnumel", 65536}}};
-
-bool isReductionBlock(std::string_view block) { return block.starts_with('R'); }
 
 constexpr std::array<std::string_view, 9> reductions = {"tl.sum",
                                                         "tl.max",
@@ -34,9 +20,9 @@ constexpr std::array<std::string_view, 9> reductions = {"tl.sum",
                                                         "triton_helpers.max_with_index",
                                                         "triton_helpers.min_with_index"};
 
-class TritonReader : public KernelReader {
+class TritonReader : public TritonAxes {
  public:
-  TritonReader(KernelModel& model, std::string_view text) : KernelReader(model), m_module(readPython(text)) {}
+  TritonReader(KernelModel& model, std::string_view text) : TritonAxes(model), m_module(readPython(text)) {}
 
   void read() {
     const SyntaxNode* decorator = nullptr;
@@ -124,56 +110,6 @@ class TritonReader : public KernelReader {
   }
 
   // --- axes ---------------------------------------------------------------------------------------------------------
-
-  KernelValue axis(const std::string& block) {
-    const auto key = std::pair(block, isReductionBlock(block) ? m_scope : 0);
-    const auto known = m_axes.find(key);
-    if (known != m_axes.end()) return ofTerm(m_terms.variable(known->second), "int32");
-    KernelVariable variable;
-    const auto entry = std::ranges::find(axisBlocks, std::string_view(block), &AxisBlock::block);
-    variable.name =
-        block == "R0_BLOCK" || block == "RBLOCK" ? "r0_index" : std::string(1, char(std::tolower(block[0]))) + "index";
-    variable.kind = isReductionBlock(block) ? KernelVariable::Kind::Sequential : KernelVariable::Kind::Parallel;
-    variable.begin = m_terms.number(0);
-    variable.end = numelOf(block);
-    variable.block = entry == axisBlocks.end() ? 1 : entry->most;
-    if (const auto fixed = m_values.find(block); fixed != m_values.end())
-      if (const auto size = m_terms.value(fixed->second.term)) variable.block = std::max<std::int64_t>(*size, 1);
-    variable.scope = key.second;
-    const int index = int(m_model.variables.size());
-    m_model.variables.push_back(std::move(variable));
-    m_axes.emplace(key, index);
-    return ofTerm(m_terms.variable(index), "int32");
-  }
-
-  TermId numelOf(std::string_view block) {
-    const auto entry = std::ranges::find(axisBlocks, block, &AxisBlock::block);
-    if (entry == axisBlocks.end()) return noTerm;
-    const auto numel = m_values.find(entry->numel);
-    return numel == m_values.end() ? noTerm : numel->second.term;
-  }
-
-  /// The masks r0_index < r0_numel that a reduction here needs: those of axes whose last block may be partly beyond.
-  std::vector<TermId> neededMasks() {
-    std::vector<TermId> needed;
-    for (const auto& [key, index] : m_axes) {
-      const KernelVariable& variable = m_model.variables[std::size_t(index)];
-      if (variable.kind != KernelVariable::Kind::Sequential || key.second != m_scope) continue;
-      const auto numel = m_terms.value(variable.end);
-      if (numel && *numel % variable.block == 0) continue;
-      needed.push_back(m_terms.of(TermOp::Less, m_terms.variable(index), variable.end));
-    }
-    return needed;
-  }
-
-  bool isGuarded(TermId guard) {
-    const std::vector<TermId> needed = neededMasks();
-    std::vector<TermId> given;
-    m_terms.conjuncts(guard, given);
-    return std::ranges::all_of(needed, [&](TermId each) { return std::ranges::find(given, each) != given.end(); });
-  }
-
-  // --- statements ---------------------------------------------------------------------------------------------------
 
   void block(const SyntaxNode& node) {
     for (const SyntaxNode& each : node.items) statement(each);
@@ -518,8 +454,7 @@ class TritonReader : public KernelReader {
   }
 
   SyntaxNode m_module;
-  std::map<std::pair<std::string, int>, int> m_axes;
-  int m_scope = 0, m_scopes = 0;
+  int m_scopes = 0;
 };
 
 }  // namespace

@@ -11,13 +11,11 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(ChangedAnnotations, AreSaid) {
-  const fs::path folder = recordingsFolder() / "golden" / "mlp" / "repro";
+  const fs::path folder = recordingsFolder() / "golden" / "mlp";
   if (!fs::exists(folder)) GTEST_SKIP() << kerf::testing::leftOut(folder);
   AnnotationReport report;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".py") continue;
-    EXPECT_TRUE(changeAnnotations(entry.path(), {.seed = 5, .count = 30}, report)) << entry.path();
-  }
+  for (const char* name : {"train_forward.txt", "train_backward.txt", "train_joint.txt"})
+    EXPECT_TRUE(changeAnnotations(folder / name, {.seed = 5, .count = 30}, report)) << name;
   EXPECT_GT(report.changes, 20);
   EXPECT_THAT(report.falseAlarms, ::testing::IsEmpty());
   EXPECT_THAT(report.unsaid, ::testing::IsEmpty());
