@@ -161,6 +161,8 @@ TEST_F(WindowAccess, OnASmallScreenNothingIsCutOrPushedAside) {
     ++bars;
   }
   EXPECT_GE(bars, 1);
+  m_window->raisePanel("passes");
+  QTest::qWait(20);
   const auto& passes = m_window->passesPanel().table();
   EXPECT_EQ(passes.horizontalScrollBar()->maximum(), 0) << "all columns are seen";
 }

@@ -178,7 +178,7 @@ void MainWindow::arrange() {
   if (wide)
     resizeDocks({dock("captures"), dock("inspector")}, {std::clamp(width() * 19 / 100, 300, 380), 320}, Qt::Horizontal);
   else
-    resizeDocks({dock("captures")}, {std::clamp(width() * 23 / 100, 240, 320)}, Qt::Horizontal);
+    resizeDocks({dock("captures")}, {std::clamp(width() * 22 / 100, 240, 310)}, Qt::Horizontal);
   resizeDocks({dock("captures"), dock(wide ? "passes" : "inspector")}, {300, 330}, Qt::Vertical);
   if (!dock(lowerDock)->isHidden()) resizeDocks({dock(lowerDock)}, {std::max(200, height() * 29 / 100)}, Qt::Vertical);
 }
