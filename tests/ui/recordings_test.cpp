@@ -181,8 +181,7 @@ class RecordingsWindow : public Window, public ::testing::WithParamInterface<int
       return m_window->windowTitle().contains(QString::fromStdString(part.string()));
     };
     const fs::path parts = path.relative_path();
-    EXPECT_TRUE(std::ranges::any_of(parts, names) ||
-                session().captures().size() > 1 || fs::is_directory(path))
+    EXPECT_TRUE(std::ranges::any_of(parts, names) || session().captures().size() > 1 || fs::is_directory(path))
         << path << " " << qPrintable(m_window->windowTitle());
     const auto* title = m_window->pane().findChild<QLabel*>("stripTitle");
     EXPECT_TRUE(title->text().endsWith(QString::fromStdString(session().graph()->title))) << path;

@@ -126,7 +126,7 @@ class CppVectors : public KernelReader {
     return unknown();
   }
 
-  int m_lane = -1;          ///< the variable that stands for the lane of the statements here
+  int m_lane = -1;            ///< the variable that stands for the lane of the statements here
   std::int64_t m_width = 16;  ///< lanes of a vector
 };
 
