@@ -103,7 +103,7 @@ class RecordingsWindow : public Window, public ::testing::WithParamInterface<int
   void SetUp() override {
     if (!fs::exists(recordingsFolder())) GTEST_SKIP() << "no recordings";
     Window::SetUp();
-    m_mostGap = test::mostGapOfThemes();
+    m_mostGap = 3 * test::mostGapOfThemes();  // its parts and their workers run beside each other, for minutes
     switchTheme();
   }
 
