@@ -230,12 +230,31 @@ Result<GraphModule> withExample(const GraphModule& module, const SymbolBindings&
     return Argument(std::move(number));
   });
   KERF_CHECK(arguments.change(copy.graph));
+  const GraphModule unshaped = copy;
   const auto shapes = propagateShapes(copy);
   const bool cannotTell =
       !shapes && (shapes.error().code == ErrorCode::TooLarge ||  // expressions: what texts gave stays
                   shapes.error().code == ErrorCode::UnsupportedOp);
-  if (!shapes && !cannotTell) return fail(shapes.error());
-  return copy;
+  if (shapes || cannotTell) return copy;
+  KERF_CHECK(checkNumbers(unshaped, values));
+  return fail(shapes.error());
+}
+
+Result<GraphModule> atNumbers(const GraphModule& module, const SymbolBindings& values) {
+  KERF_TRY(const GraphModule sized, withMetas(module, [&](SymExpr& number) -> Result<void> {
+             const auto value = evaluateSize(number.text, values);
+             if (value) number = {"", *value};
+             return {};
+           }));
+  return withNumbers(sized, values);
+}
+
+Result<void> checkNumbers(const GraphModule& module, const SymbolBindings& values) {
+  auto numbers = atNumbers(module, values);
+  if (!numbers) return {};  // an argument that these symbols do not tell
+  const auto shapes = propagateShapes(*numbers);
+  if (!shapes && shapes.error().code != ErrorCode::UnsupportedOp) return fail(shapes.error());
+  return {};
 }
 
 Result<GraphModule> withoutSymbols(const GraphModule& module) {

@@ -46,8 +46,13 @@ class InputSymbols {
 bool hasSymbolicArguments(const GraphModule& module);
 /// A copy with the values of symbolic arguments in their place. BadInput for one that has none.
 Result<GraphModule> withNumbers(const GraphModule& module, const SymbolBindings& values);
-/// A copy in which the recorded sizes are those for these values of the symbols, derived anew where they are no text.
+/// A copy in which the recorded sizes are those for these values of the symbols, derived anew where they are no text. What
+/// a call refuses of them, as checkNumbers() says it.
 Result<GraphModule> withExample(const GraphModule& module, const SymbolBindings& values);
+/// The same for the recorded sizes too: a graph without symbols, but for those that `values` leaves open.
+Result<GraphModule> atNumbers(const GraphModule& module, const SymbolBindings& values);
+/// What a call refuses of these numbers, in the words of the call: sizes are numbers there, not symbols.
+Result<void> checkNumbers(const GraphModule& module, const SymbolBindings& values);
 /// A copy whose sizes are the recorded numbers only; those without one stay.
 Result<GraphModule> withoutSymbols(const GraphModule& module);
 

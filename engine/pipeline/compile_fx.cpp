@@ -124,24 +124,30 @@ class Compilation {
   std::vector<PassRecord> m_records;
 };
 
+/// Whether every size of an input was recorded, beside its symbol.
+bool hasExample(const Graph& graph) {
+  return std::ranges::all_of(graph.placeholders(), [&](NodeId id) {
+    const ValueMeta& meta = graph.node(id).meta().value;
+    if (const SymMeta* number = meta.sym()) return number->expr.hint.has_value() || number->expr.text.empty();
+    const TensorMeta* tensor = meta.tensor();
+    return tensor == nullptr ||
+           std::ranges::all_of(tensor->sizes, [](const Dim& size) { return size.text.empty() || size.hint.has_value(); });
+  });
+}
+
 /// The one check of all calls before code is made, whatever the backend: by the shape rules, from the inputs on. What
 /// a graph says of its own results may be wrong, and code that trusted it would reach outside of its buffers. Graphs
-/// with symbols are checked where their sizes are known, or become guards.
+/// with symbols are checked at the sizes of their example; for others, guards are.
 Result<GraphModule> checkedCalls(const GraphModule& module) {
-  if (InputSymbols(module).any()) return module;
+  if (const InputSymbols symbols(module); symbols.any()) {
+    const auto values = symbols.bind(symbols.example());
+    if (values && hasExample(module.graph)) KERF_CHECK(checkNumbers(module, *values));
+    return module;
+  }
   GraphModule shaped = module;
   const auto done = propagateShapes(shaped);
   if (!done && done.error().code != ErrorCode::UnsupportedOp) return fail(done.error());
   return done ? std::move(shaped) : module;
-}
-
-/// The same for a graph with symbols at the sizes of its example.
-Result<void> checkExample(const GraphModule& module) {
-  auto numbers = withoutSymbols(module);
-  if (!numbers) return {};
-  const auto done = propagateShapes(*numbers);
-  if (!done && done.error().code != ErrorCode::UnsupportedOp) return fail(done.error());
-  return {};
 }
 
 Result<CompiledVariant> compileVariant(const GraphModule& given, const CompileOptions& options, std::stop_token stop) {
@@ -232,8 +238,7 @@ Result<Value> CompiledGraph::run(const ValueList& inputs, std::stop_token stop) 
     auto violation = variant.executable->violated(inputs);
     if (!violation) return variant.executable->run(inputs, std::move(stop));
     if (violation->deferred) {
-      KERF_TRY(const GraphModule module, withExample(m_captured, violation->symbols));
-      KERF_CHECK(checkExample(module));  // the words of the call, where a call refuses these sizes
+      KERF_CHECK(checkNumbers(m_captured, violation->symbols));  // the words of the call, where it refuses these sizes
       return refused(*violation, "");
     }
     if (!newestViolation) newestViolation = std::move(violation);
@@ -248,7 +253,6 @@ Result<void> CompiledGraph::compileFor(const GuardViolation& violation, std::sto
                                           m_compilations));
   logAt(LogCategory::Compile, LogLevel::Info, "compiling again: {}", violation.text());
   KERF_TRY(const GraphModule module, withExample(m_captured, violation.symbols));
-  KERF_CHECK(checkExample(module));
   KERF_TRY(CompiledVariant variant, compileVariant(module, m_options, std::move(stop)));
   m_variants.insert(m_variants.begin(), std::move(variant));
   m_violations.push_back(violation);

@@ -95,8 +95,10 @@ Result<SymbolBindings> settledSymbols(const ShapedGraph& source, const std::vect
   std::vector<SizeEquation> equations;
   for (const auto& input : given) {
     const auto& node = graph.node(placeholders[input.place]);
-    const auto* meta = node.meta().value.tensor();
-    if (meta != nullptr) KERF_CHECK(checkAgainst(input, node.name(), *meta, equations));
+    if (const auto* meta = node.meta().value.tensor()) KERF_CHECK(checkAgainst(input, node.name(), *meta, equations));
+    const auto* number = node.meta().value.sym();
+    if (number != nullptr && !number->expr.text.empty() && isIntegral(input.tensor->dtype()) && input.tensor->numel() == 1)
+      equations.push_back({input.name, number->expr.text, input.tensor->itemAsInt()});
   }
   return solveSizes(equations, source.symbols);
 }
@@ -125,10 +127,11 @@ bool hasInputs(const SafetensorsFile& file) { return file.find("in0") != nullptr
 
 Result<RunnableGraph> runnableOn(GraphSource source, const SafetensorsFile& file, const Job& job) {
   KERF_TRY(const auto given, match(source.graph(), file));
-  KERF_TRY(ShapedGraph known, shaped(std::move(source)));
-  KERF_TRY(known.symbols, settledSymbols(known, given));
-  known.allGiven = givesAll(known.graph(), given);
-  KERF_TRY(RunnableGraph ready, runnableOnRecorded(std::move(known), job));
+  // Shapes may need these sizes: what is not known yet is no error before they are.
+  const ShapedGraph known = shapedAsKnown(source);
+  KERF_TRY(source.symbols, settledSymbols(known, given));
+  source.allGiven = givesAll(known.graph(), given);
+  KERF_TRY(RunnableGraph ready, runnableOnRecorded(std::move(source), job));
   for (const auto& input : given) {
     if (input.place >= ready.inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
     auto& slot = ready.inputs[input.place];

@@ -73,11 +73,16 @@ bool spreadsTo(const SymSizes& given, const SymSizes& sizes) {
   return true;
 }
 
+/// Whether src must have the part's size as it is: nothing is broadcast.
+bool takesNoOther(const BoundArguments& args) {
+  const std::string& name = args.op->schema.name;
+  return name == "aten::diagonal_scatter" || name == "aten::as_strided_scatter";
+}
+
 /// scatterShape(), of a src that fits the part of that size.
 Result<Value> fittingShape(const BoundArguments& args, const SymSizes& part) {
   const SymSizes& given = args.tensor(1).symSizes();
-  const std::string& name = args.op->schema.name;
-  const bool isWhole = name == "aten::diagonal_scatter" || name == "aten::as_strided_scatter";  // no broadcasting
+  const bool isWhole = takesNoOther(args);
   if (!spreadsTo(given, part) || (isWhole && given.size() != part.size()) || (isWhole && !checkEqual(given, part)))
     return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(given, ", "),
                     fmt::join(part, ", "));
@@ -103,7 +108,7 @@ Result<Value> stridedScatterShape(const BoundArguments& args) {
 Result<Value> scattered(const BoundArguments& args, Tensor out, const Tensor& view) {
   const Tensor& source = args.tensor(1);
   auto sizes = broadcastSizes(source.sizes(), view.sizes());
-  if (!sizes || *sizes != view.sizes())
+  if (!sizes || *sizes != view.sizes() || (takesNoOther(args) && source.sizes() != view.sizes()))
     return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(source.sizes(), ", "),
                     fmt::join(view.sizes(), ", "));
   KERF_CHECK(copyElements(source.viewAs(view.sizes(), broadcastStrides(source, view.sizes()), source.offset()), view));

@@ -4,9 +4,12 @@
 #include <limits>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registration.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
+#include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -135,12 +138,19 @@ Result<Value> constrainRange(const BoundArguments& args) {
     return fail(ErrorCode::RuntimeFailed, "{}: {} is outside [{}, {}]", args.opName(), *value, low, high);
   return Value();
 }
+/// The token is cloned: a value of its own, as every functional op's.
 Result<Value> constrainThrough(const BoundArguments& args) {
   KERF_CHECK(constrainRange(args));
-  return args.values[args.position("dep_token")];
+  KERF_TRY(Tensor out, makeEmptyOutput(args));
+  KERF_CHECK(copyElements(args.tensor(args.position("dep_token")), out));
+  return Value(std::move(out));
 }
 Result<Value> noneShape(const BoundArguments&) { return Value(); }
-Result<Value> tokenShape(const BoundArguments& args) { return args.values[args.position("dep_token")]; }
+Result<Value> tokenShape(const BoundArguments& args) {
+  const Tensor& token = args.tensor(args.position("dep_token"));
+  KERF_TRY(SymSizes strides, likeStrides(token, {}));
+  return Value(metaTensor(token.dtype(), token.symSizes(), std::move(strides)));
+}
 
 /// torch._check(condition), torch._check_is_size(size)
 Result<Value> checkHolds(const BoundArguments& args) {

@@ -40,7 +40,7 @@ struct CallChecker {
     result.refusal = reference.error().message;
     compare("llvm", reference);
     step("shapes");
-    if (isRefusedByShapes(graph.module)) compare("cuda", reference);
+    if (refusedByShapes(graph.module)) compare("cuda", reference);
   }
 };
 

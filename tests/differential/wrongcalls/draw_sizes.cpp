@@ -39,7 +39,8 @@ class SizeSymbols {
 };
 
 Value otherSizes(Dice& dice, const Value& input) {
-  if (!input.isTensor() || input.tensor().dim() == 0 || !input.tensor().isContiguous() || dice.chance(45)) return input;
+  const bool isFree = input.isTensor() && input.tensor().isContiguous() && input.tensor().offset() == 0;
+  if (!isFree || input.tensor().dim() == 0 || dice.chance(45)) return input;  // others have no symbols
   Sizes sizes = input.tensor().sizes();
   for (std::int64_t& size : sizes)
     if (size > 1 && dice.chance(60)) size = dice.between(dice.chance(90) ? 2 : 0, size + 3);

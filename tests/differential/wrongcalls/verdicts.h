@@ -13,8 +13,11 @@ Result<fuzzgraph::RunResult> interpret(const GraphModule& module, const ValueLis
 Result<std::unique_ptr<CompiledGraph>> compileBare(const GraphModule& module, const std::string& backend);
 Result<fuzzgraph::RunResult> runOnCopies(CompiledGraph& graph, const ValueList& inputs);
 
-/// Whether shapes and dtypes alone are refused.
-bool isRefusedByShapes(GraphModule module);
+/// What the rules of shapes and dtypes alone refuse.
+std::optional<Error> refusedByShapes(GraphModule module);
+/// What every backend has to say: the interpreter's result; of a graph with two wrong calls, what the shape rules refuse,
+/// which are asked about the whole graph before anything runs.
+Result<fuzzgraph::RunResult> expectedOf(const GraphModule& module, Result<fuzzgraph::RunResult> reference);
 /// Whether a backend's refusal has the interpreter's words, whatever program of the op says them. Compiled code has its
 /// buffers before any call runs, so that it may lack memory first. What has no kernel at all is refused by its shape rule,
 /// if that comes first.
