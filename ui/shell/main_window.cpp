@@ -203,6 +203,15 @@ void MainWindow::childEvent(QChildEvent* event) {
   if (event->type() == QEvent::ChildPolished && qobject_cast<QTabBar*>(event->child())) styleTabBars();
 }
 
+/// Qt 6.4 may leave a tab bar of docks on screen after its last tab has gone: it then covers the edge beside it.
+bool MainWindow::event(QEvent* event) {
+  const bool done = QMainWindow::event(event);
+  if (event->type() == QEvent::LayoutRequest)
+    for (auto* bar : findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+      if (bar->count() == 0) bar->hide();
+  return done;
+}
+
 /// While nothing is open, the start page has the window for itself.
 void MainWindow::showStart() {
   const bool start = m_session.captures().empty();

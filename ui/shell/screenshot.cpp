@@ -134,15 +134,8 @@ void Screenshot::showValue() {
   if (m_options.panel == "values") m_window.valuesPanel().ask();
 }
 
-/// Docks grew with what came first into them: now that all is there, their sizes are the same every time. Another size and
-/// back lays out the tabs above them, which may keep a width from before.
-void Screenshot::arrange() {
-  m_window.setAnimated(false);
-  m_window.arrange();
-  const QSize size = m_window.size();
-  m_window.resize(size + QSize(8, 8));
-  m_window.resize(size);
-}
+/// Docks grew with what came first into them: now that all is there, their sizes are the same every time.
+void Screenshot::arrange() { m_window.arrange(); }
 
 void Screenshot::moveView() {
   m_window.pane().view().startView();
