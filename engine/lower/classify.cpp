@@ -235,6 +235,8 @@ class Classifier {
   /// kernel asks the storage when the graph runs, as the interpreter does.
   bool staysWithin(const ValueInfo& view) const {
     const ValueInfo& root = m_table[view.root];
+    // A view that its kernel makes has memory of others, from a place in it that is not known here.
+    if (root.bound.op != nullptr && has(root.bound.op->traits, OpTrait::View)) return false;
     const bool isCounted = view.bound.values.size() > 3 && !view.bound.none(3);
     const bool isPlain = !root.sizes.isSymbolic() && !root.strides.isSymbolic() && !view.sizes.isSymbolic();
     if (!isPlain && !isCounted && view.base != view.root) return false;  // an offset that sizes decide

@@ -7,6 +7,7 @@
 #include "engine/backend/input_symbols.h"
 #include "engine/backend/registry/backends.h"
 #include "engine/backend/size_guards.h"
+#include "engine/ops/core/foreign_call.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"
 #include "engine/patterns/fuse_attention.h"
@@ -139,6 +140,7 @@ bool hasExample(const Graph& graph) {
 /// a graph says of its own results may be wrong, and code that trusted it would reach outside of its buffers. Graphs
 /// with symbols are checked at the sizes of their example; for others, guards are.
 Result<GraphModule> checkedCalls(const GraphModule& module) {
+  KERF_CHECK(checkSchemas(module));
   if (const InputSymbols symbols(module); symbols.any()) {
     const auto values = symbols.bind(symbols.example());
     if (values && hasExample(module.graph)) KERF_CHECK(checkNumbers(module, *values));

@@ -69,6 +69,29 @@ TEST(Refusals, ViewsWithinTheirTensorAreCompiled) {
   testing_support::expectLikeInterpreter(module, **graph, {counted({3, 4})});
 }
 
+/// The kernel of a view that sizes place knows where it is; as_strided counts from the start of the memory under it.
+TEST(Refusals, OffsetsCountFromTheStorageUnderAView) {
+  const auto module = testing_support::parsed(R"py(def forward(self, s0: "Sym(s0)", x: "f32[s0]"):
+    y = torch.ops.aten.clone.default(x)
+    last = torch.ops.aten.select.int(y, 0, -1)
+    same = torch.ops.aten._reshape_alias.default(last, [], [])
+    first = torch.ops.aten.as_strided.default(same, [], [], 0)
+    zero = torch.ops.aten.zero_.default(first)
+    out = torch.ops.aten.add.Tensor(y, 1)
+    return (out, last)
+)py");
+  auto graph = compileFx(module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  testing_support::expectLikeInterpreter(module, **graph, {std::int64_t{5}, counted({5})});
+}
+
+TEST(Refusals, ArgumentsThatAnOpDoesNotHave) {
+  expectRefused("out = torch.ops.aten.full_like.default(x, 1, bogus = 1)", "has no argument 'bogus'");
+  expectRefused("y = torch.ops.aten.full_like.default(x, 1, bogus = 1)\n    out = torch.ops.aten.mul.Tensor(y, 2)",
+                "has no argument 'bogus'");
+  expectRefused("out = torch.ops.aten.neg.default(x, 1)", "takes at most 1 positional arguments, got 2");
+}
+
 TEST(Refusals, ViewsAtSizesThatComeLater) {
   const auto module = parseReadable(R"py(def forward(self, s0: "Sym(s0)", x: "f32[s0, 4]"):
     v = torch.ops.aten.as_strided.default(x, [8, 4], [4, 1], 0)

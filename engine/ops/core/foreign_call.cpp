@@ -23,6 +23,19 @@ std::optional<std::string> foreignCall(const Node& node) {
   return std::nullopt;
 }
 
+Result<void> checkSchemas(const GraphModule& module) {
+  for (const NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    auto why = foreignCall(node);
+    if (!why) continue;
+    const std::string_view op = std::string_view(node.target()).substr(std::string_view("torch.ops.").size());
+    Error error{ErrorCode::ShapeMismatch, fmt::format("{}: {}", op, *why)};
+    error.atNode(node.name());
+    return fail(std::move(error));
+  }
+  return {};
+}
+
 Result<void> checkKernels(const GraphModule& module) {
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);

@@ -13,6 +13,10 @@ namespace kerf::inline ops {
 /// '_extra_args'"); nothing for calls of other nodes, of ops without a row, and for calls that fit.
 std::optional<std::string> foreignCall(const Node& node);
 
+/// ShapeMismatch, at the first of the graph's own nodes that foreignCall() says something of: passes would fold such a
+/// call, but nothing can run it.
+Result<void> checkSchemas(const GraphModule& module);
+
 /// UnsupportedOp, at the first of the graph's own nodes that calls an operator without a kernel: what running the graph
 /// would end with, before any value is made.
 Result<void> checkKernels(const GraphModule& module);

@@ -23,13 +23,22 @@ std::unexpected<Error> notConverged(const BoundArguments& args, const SymSizes& 
               args.op->schema.name.substr(6), batchPrefix(batch, b), info);
 }
 
+/// PyTorch names the function that people call: "linalg.svd" of "aten::_linalg_svd" and "aten::linalg_svdvals".
+std::string publicName(std::string_view name) {
+  name.remove_prefix(std::string_view("aten::").size());
+  if (name.starts_with('_')) name.remove_prefix(1);
+  if (name.ends_with("svdvals")) name.remove_suffix(std::string_view("vals").size());
+  if (!name.starts_with("linalg_")) return std::string(name);
+  return fmt::format("linalg.{}", name.substr(std::string_view("linalg_").size()));
+}
+
 Result<Matrices> finiteMatrices(const BoundArguments& args, DType wide) {
   KERF_TRY(Matrices a, matricesOf(args.tensor(0), wide));
   if (!allFinite(a))
     return fail(ErrorCode::RuntimeFailed,
-                "{}: the algorithm failed to converge because the input matrix contained "
+                "{}: The algorithm failed to converge because the input matrix contained "
                 "non-finite values.",
-                args.op->schema.name.substr(6));
+                publicName(args.op->schema.name));
   return a;
 }
 

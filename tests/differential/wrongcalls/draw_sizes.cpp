@@ -38,8 +38,13 @@ class SizeSymbols {
   std::map<std::int64_t, SymInt> m_known;
 };
 
+/// With the strides that symbols are given: those of a dimension of size 1 count too.
+bool isPlain(const Tensor& tensor) {
+  return tensor.offset() == 0 && tensor.strides() == contiguousStrides(tensor.sizes());
+}
+
 Value otherSizes(Dice& dice, const Value& input) {
-  const bool isFree = input.isTensor() && input.tensor().isContiguous() && input.tensor().offset() == 0;
+  const bool isFree = input.isTensor() && isPlain(input.tensor());
   if (!isFree || input.tensor().dim() == 0 || dice.chance(45)) return input;  // others have no symbols
   Sizes sizes = input.tensor().sizes();
   for (std::int64_t& size : sizes)
@@ -61,7 +66,7 @@ std::optional<SizedCase> drawSizes(const OpInfo& op, Dice& dice) {
   const auto placeholders = graph.module.graph.placeholders();
   for (std::size_t i = 0; i < placeholders.size(); ++i) {
     const Tensor& tensor = graph.inputs[i].tensor();
-    if (!tensor.isContiguous() || tensor.offset() != 0) continue;
+    if (!isPlain(tensor)) continue;
     graph.module.graph.setValueMeta(placeholders[i], {metaOf(symbols.of(tensor))});
     any = any || std::ranges::any_of(tensor.sizes(), [](std::int64_t size) { return size > 1; });
   }
