@@ -1,6 +1,8 @@
 // Graphs that stand in tests' strings, lost their indentation, were shortened or cut, and what is printed below them.
 #include "engine/capture/text/capture.h"
+#include "engine/ir/interpreter.h"
 #include "engine/ir/printer.h"
+#include "engine/ops/core/op_registry.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -164,6 +166,22 @@ TEST(DamagedText, ACutTextReturnsWhatItDoesNotFree) {
       imported("def forward(self, x: \"f32[4]\"):\n    a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = a = None\n");
   ASSERT_EQ(allFreed.graphs.size(), 1u);
   EXPECT_EQ(returned(allFreed.graphs[0].module.graph), "a");
+}
+
+TEST(DamagedText, GuardsOfAnExportAreAskedNothingWhereTheTextLacksThem) {
+  const Capture capture = imported(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n"
+      "        _guards_fn = self._guards_fn(x);  _guards_fn = None\n"
+      "        a: \"f32[4]\" = torch.ops.aten.sin.default(x);  x = None\n        return (a,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const GraphModule& module = capture.graphs[0].module;
+  ASSERT_TRUE(module.submodule("_guards_fn"));
+  EXPECT_TRUE(module.submodule("_guards_fn")->graph);
+  EXPECT_TRUE(says(capture, "does not say what _guards_fn asks"));
+  Tensor x = *Tensor::zeros(DType::Float32, {4});
+  const auto result = Interpreter(module, referenceOps()).run({x});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->list()[0].tensor().sizes(), (Sizes{4}));
 }
 
 TEST(DamagedText, OfAMergeTheFirstSideIsRead) {

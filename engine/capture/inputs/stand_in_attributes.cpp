@@ -37,6 +37,7 @@ class StandIns {
   void report() const {
     if (m_notes == nullptr) return;
     if (m_tensors > 0) m_notes->push_back(fmt::format("{} attributes have no data: random data is used", m_tensors));
+    if (m_guards > 0) m_notes->push_back("the text does not say what _guards_fn asks of the inputs: it is asked nothing");
     if (m_unknown > 0)
       m_notes->push_back(fmt::format("{} attributes and modules are only mentioned: they have no value", m_unknown));
   }
@@ -52,8 +53,27 @@ class StandIns {
       ++m_tensors;
       return;
     }
+    if (isGuards(node)) {
+      module.submodules.add(root, Submodule{noGuards(node.args().size()), "GuardsFn()"});
+      ++m_guards;
+      return;
+    }
     module.submodules.add(root, Submodule{nullptr, std::string(unknownValue)});
     ++m_unknown;
+  }
+
+  /// torch.export asks the inputs' guards by a module of this name, and uses nothing that it returns.
+  static bool isGuards(const Node& node) {
+    return node.op() == Opcode::CallModule && node.target() == "_guards_fn" && node.users().empty() &&
+           node.kwargs().empty();
+  }
+
+  /// The form that torch.export gives the module when it has checked all guards itself: () of any inputs.
+  static std::shared_ptr<const GraphModule> noGuards(std::size_t inputs) {
+    auto module = std::make_shared<GraphModule>();
+    for (std::size_t i = 0; i < inputs; ++i) module->graph.placeholder(fmt::format("arg{}_1", i));
+    module->graph.output(Argument(ListArgument{.isTuple = true}));
+    return module;
   }
 
   /// What the line gives that makes the attribute: ones where the graph takes its root, logarithm or inverse.
@@ -84,7 +104,7 @@ class StandIns {
 
   ImportLimits m_limits;
   std::vector<std::string>* m_notes;
-  std::size_t m_tensors = 0, m_unknown = 0;
+  std::size_t m_tensors = 0, m_unknown = 0, m_guards = 0;
 };
 
 }  // namespace
