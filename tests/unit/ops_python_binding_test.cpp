@@ -47,6 +47,48 @@ TEST(PythonBinding, AnIntAfterStdAndVarIsTheDimension) {
   EXPECT_THAT(numbers(both.list()[1]), ElementsAre(2, 5));
 }
 
+TEST(PythonBinding, SecondNamesOfInPlaceOpsWriteToTheirTensor) {
+  const auto fresh = [] { return Value(tensorOf({4}, {1, 3, -2, 8})); };
+  const auto written = [&](std::string_view name, ValueList more, const KeywordValues& kwargs = {}) {
+    const Value self = fresh();
+    more.insert(more.begin(), self);
+    python(name, more, kwargs);
+    return numbers(self);
+  };
+  EXPECT_THAT(written("method.negative_", {}), ElementsAre(-1, -3, 2, -8));
+  EXPECT_THAT(written("method.absolute_", {}), ElementsAre(1, 3, 2, 8));
+  EXPECT_THAT(written("method.greater_", {whole(2)}), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(written("method.less_equal_", {whole(3)}), ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(written("method.clip_", {}, {{"min", whole(0)}, {"max", whole(4)}}), ElementsAre(1, 3, 0, 4));
+  EXPECT_THAT(written("torch.fix_", {}), ElementsAre(1, 3, -2, 8));
+  const auto refused = callPythonLevel("torch.arcsin_", {Value(*Tensor::zeros(DType::Int64, {2}))}, {}, referenceOps());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("can't be cast to the desired output type torch.int64"));
+}
+
+TEST(PythonBinding, SumToSizeUndoesExpand) {
+  EXPECT_THAT(numbers(python("method.sum_to_size", {matrix, list({2})})), ElementsAre(3, 11));
+  EXPECT_THAT(numbers(python("method.sum_to_size", {matrix, whole(2), whole(1)})), ElementsAre(4, 10));
+  EXPECT_THAT(numbers(python("method.sum_to_size", {matrix, list({})})), ElementsAre(14));
+  const auto refused = callPythonLevel("method.sum_to_size", {matrix, list({3})}, {}, referenceOps());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("size {[3]} is not expandable to size {[2, 2]}."));
+}
+
+TEST(PythonBinding, HermitianTransformsUndoEachOther) {
+  const Value signal(tensorOf({3, 4}, {1, 3, 2, 8, 0, -1, 5, 2, 4, 4, 1, -3}));
+  const Value half = python("torch.fft.ihfft2", {signal});
+  EXPECT_THAT(half.tensor().sizes(), ElementsAre(3, 3));
+  const Value real = python("torch.real", {half});
+  EXPECT_NEAR(numbers(real)[0], 26.0 / 12, 1e-6) << "the mean";
+  for (const char* name : {"torch.fft.hfft2", "torch.fft.hfftn"}) {
+    const auto back = numbers(python(name, {half}, {{"s", list({3, 4})}}));
+    ASSERT_EQ(back.size(), 12u);
+    for (std::size_t i = 0; i < back.size(); ++i) EXPECT_NEAR(back[i], numbers(signal)[i], 1e-5) << name;
+  }
+  EXPECT_THAT(numbers(python("torch.isreal", {matrix})), ElementsAre(1, 1, 1, 1));
+}
+
 TEST(PythonBinding, NamesOfNumPyAreKnown) {
   EXPECT_THAT(numbers(python("torch.sum", {}, {{"input", matrix}, {"axis", whole(0)}})), ElementsAre(3, 11));
   EXPECT_EQ(python("torch.sum", {matrix, whole(1)}, {{"keepdims", Value(true)}}).tensor().dim(), 2);

@@ -1,22 +1,9 @@
 // Ops that are another op under a second name or with a Python number for an operand.
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
-#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
-
-/// Writes the base's result into self.
-Result<Value> inplaceAliasProgram(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Value out, callBase(args, run));
-  if (!checkEqual(out.tensor().symSizes(), args.tensor(0).symSizes()))
-    return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().symSizes(), ", "));
-  return run.value("aten.copy_.default"_op, {args.values[0], out}, {});
-}
-
-constexpr OpRow inplaceAlias(const char* schema, const char* base) {
-  return compositeRow(inplaceAliasProgram, schema, OpTrait::Inplace | OpTrait::Impure, base);
-}
 
 #define KERF_ALIAS1(name, base) aliasRow("aten::" name "(Tensor self) -> Tensor", "aten." base ".default")
 #define KERF_ALIAS2(name, base) aliasRow("aten::" name "(Tensor self, Tensor other) -> Tensor", "aten." base)
@@ -110,9 +97,6 @@ constexpr OpRow secondNameRows[] = {
     aliasRow("aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.ne.Scalar"),
     aliasRow("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
     aliasRow("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
-    inplaceAlias("aten::mish_(Tensor(a!) self) -> Tensor(a!)", "aten.mish.default"),
-    inplaceAlias("aten::relu6_(Tensor(a!) self) -> Tensor(a!)", "aten.relu6.default"),
-    inplaceAlias("aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "aten.gelu.default"),
 };
 
 const OpRegistration secondNameOps({.rows = secondNameRows});

@@ -119,6 +119,28 @@ Result<Value> fromHalf(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten._fft_c2r.default"_op, {plan.x, intList(plan.dims), mode, plan.lastSize});
 }
 
+/// Signals that are Hermitian in the last dimension: the other dimensions are transformed as usual.
+Result<Value> fromHermitian(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(Plan plan, planOf(args, run, Kind::FromHalf));
+  KERF_TRY(const std::int64_t mode, modeOf(args, true));
+  const Sizes leading(plan.dims.begin(), plan.dims.end() - 1);
+  if (!leading.empty()) {
+    KERF_TRY(plan.x, run("aten._fft_c2c.default"_op, {plan.x, intList(leading), mode, true}));
+  }
+  KERF_TRY(plan.x, run("aten._conj_physical.default"_op, {plan.x}));
+  return run.value("aten._fft_c2r.default"_op, {plan.x, intList({plan.dims.back()}), mode, plan.lastSize});
+}
+
+Result<Value> toHermitian(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Plan plan, planOf(args, run, Kind::ToHalf));
+  KERF_TRY(const std::int64_t mode, modeOf(args, false));
+  const Sizes leading(plan.dims.begin(), plan.dims.end() - 1);
+  KERF_TRY(Tensor half, run("aten._fft_r2c.default"_op, {plan.x, intList({plan.dims.back()}), mode, true}));
+  KERF_TRY(half, run("aten._conj_physical.default"_op, {half}));
+  if (leading.empty()) return Value(std::move(half));
+  return run.value("aten._fft_c2c.default"_op, {half, intList(leading), mode, false});
+}
+
 template <bool inverse>
 Result<Value> shifted(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
@@ -172,6 +194,10 @@ constexpr OpRow fftFunctionRows[] = {
     compositeRow(complexTransform<false>, "aten::fft_ifftn" KERF_MANY),
     compositeRow(toHalf<true>, "aten::fft_rfftn" KERF_MANY),
     compositeRow(fromHalf<false>, "aten::fft_irfftn" KERF_MANY),
+    compositeRow(fromHermitian, "aten::fft_hfft2" KERF_TWO),
+    compositeRow(fromHermitian, "aten::fft_hfftn" KERF_MANY),
+    compositeRow(toHermitian, "aten::fft_ihfft2" KERF_TWO),
+    compositeRow(toHermitian, "aten::fft_ihfftn" KERF_MANY),
     compositeRow(shifted<false>, "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     compositeRow(shifted<true>, "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
     compositeRow(frequencies<false>, "aten::fft_fftfreq" KERF_FREQUENCY),

@@ -63,6 +63,46 @@ Result<Value> sizeOrStride(const PythonCall& call) {
   return Value(values[std::size_t(index)]);
 }
 
+/// sum_to_size(*size): the gradient of expand(). What the size lacks in front is summed away.
+Result<Value> sumToSize(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  const Value given = call.get(1, "size");
+  SymSizes size;
+  if (given.isList())
+    for (const Value& item : given.list()) size.push_back(item.asSymInt().value_or(-1));
+  const SymSizes& own = self.symSizes();
+  if (size.empty()) return own.empty() ? Value(self) : call.aten("sum.default", {Value(self)});
+  const auto refused = [&] {
+    return fail(ErrorCode::ShapeMismatch, "size {{[{}]}} is not expandable to size {{[{}]}}.", fmt::join(size, ", "),
+                fmt::join(own, ", "));
+  };
+  if (size.size() > own.size()) return refused();
+  const std::size_t leading = own.size() - size.size();
+  ValueList dims;
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    const bool isKept = d >= leading && guardOrFalse(size[d - leading] == own[d]);
+    if (d >= leading && !isKept && !guardOrFalse(size[d - leading] == 1)) return refused();
+    if (!isKept) dims.emplace_back(std::int64_t(d));
+  }
+  Value summed(self);
+  if (!dims.empty()) {
+    KERF_TRY(summed, call.aten("sum.dim_IntList", {Value(self), Value(std::move(dims)), Value(true)}));
+  }
+  return leading > 0 ? call.aten("view.default", {summed, intList(size)}) : summed;
+}
+
+/// Whether each element has no imaginary part.
+Result<Value> isReal(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "input"));
+  if (!isComplex(self.dtype())) return call.aten("ones_like.default", {Value(self)}, {{"dtype", Value(DType::Bool)}});
+  KERF_TRY(const Value imaginary, call.aten("imag.default", {Value(self)}));
+  return call.aten("eq.Scalar", {imaginary, Value(std::int64_t{0})});
+}
+
+Result<Value> unsafeChunk(const PythonCall& call) {
+  return call.aten("chunk.default", {call.get(0, "input"), call.get(1, "chunks"), call.get(2, "dim")});
+}
+
 Result<Value> dimCount(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "self"));
   return Value(self.dim());
@@ -132,6 +172,11 @@ Result<Value> elementSize(const PythonCall& call) {
 }
 
 constexpr PythonRow tensorMethodRowsTable[] = {
+    {"Tensor.sum_to_size", sumToSize},
+    {"torch.isreal", isReal},
+    {"Tensor.isreal", isReal},
+    {"torch.unsafe_chunk", unsafeChunk},
+    {"Tensor.unsafe_chunk", unsafeChunk},
     {"Tensor.type", typed},
     {"is_floating_point", isFloatingPoint},
     {"is_complex", isComplexTensor},
