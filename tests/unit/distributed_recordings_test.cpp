@@ -16,7 +16,7 @@ TEST(RanksRecordings, ComeOutAsRecorded) {
     const RanksTally& tally = report->fields[std::size_t(field)];
     return double(tally.equal) / double(std::max(tally.asked, 1));
   };
-  EXPECT_GE(share(RanksField::Values), 0.99);
+  EXPECT_EQ(share(RanksField::Values), 1.0);
   EXPECT_EQ(share(RanksField::Gradients), 1.0);
   EXPECT_GE(share(RanksField::Placements), 0.98);
   EXPECT_GE(share(RanksField::LocalShapes), 0.98);

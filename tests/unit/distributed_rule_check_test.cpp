@@ -25,5 +25,17 @@ TEST(ShardingRules, AreFoundByTheirOp) {
   EXPECT_EQ(proofs->front().missing, 0) << proofs->front().findings[0];
 }
 
+/// Divided by parts of a sum, masks over rows that another dimension shards: among many combinations, not the first few.
+TEST(ShardingRules, AreRightWhereTwoDimensionsOfTheMeshMeet) {
+  for (const char* op : {"aten.div.Tensor", "aten.embedding.default", "aten.mse_loss_backward.default"}) {
+    const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", {.pattern = op, .samples = 4});
+    ASSERT_TRUE(proofs) << proofs.error().text();
+    for (const RuleProof& proof : *proofs) {
+      EXPECT_GT(proof.right, 300) << proof.op;
+      EXPECT_EQ(proof.wrong, 0) << proof.op << ": " << (proof.findings.empty() ? "" : proof.findings[0]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kerf

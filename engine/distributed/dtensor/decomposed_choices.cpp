@@ -15,6 +15,7 @@ class PlacementTracker : public ShardedCaller {
   Tensor start(const Tensor& whole, const Placement& placement) const { return handle(whole, {placement}); }
 
  protected:
+  void becameOther(const Tensor&, const Tensor&) const override {}
   Result<Value> execute(const Dispatch& dispatch) const override {
     for (std::size_t i = 0; i < dispatch.operands.size(); ++i)
       if (dispatch.strategy.inputs[i] != dispatch.operands[i].spec.placements)

@@ -34,6 +34,9 @@ class DTensorOps : public ShardedCaller, private PieceExchange {
 
  protected:
   Result<Value> execute(const Dispatch& dispatch) const override;
+  void becameOther(const Tensor& tensor, const Tensor& now) const override {
+    m_locals[std::size_t(tensor.traced)] = m_locals[std::size_t(now.traced)];
+  }
 
  private:
   Result<Tensor> exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,

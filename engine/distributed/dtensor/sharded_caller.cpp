@@ -33,11 +33,14 @@ bool isElementwise(const OpInfo& op) {
   return has(op.traits, OpTrait::Pointwise) || (base != nullptr && has(base->traits, OpTrait::Pointwise));
 }
 
-/// Gradients of means divide by the number of elements, which a part has not.
-bool dividesByCount(const ShardingCall& call) {
-  const Value reduction = call.named("reduction");
-  const auto* kind = reduction.as<std::int64_t>();
-  return kind != nullptr && *kind == 1 && call.args.op->schema.name.ends_with("_backward");
+/// Gradients of means divide by the number of elements, which a part has not: the argument that says so.
+std::optional<std::size_t> meanArgument(const BoundArguments& args) {
+  if (!args.op->schema.name.ends_with("_backward")) return std::nullopt;
+  for (std::size_t i = 0; i < args.values.size(); ++i) {
+    const auto* kind = args.values[i].as<std::int64_t>();
+    if (kind != nullptr && *kind == 1 && args.op->schema.arguments[i].name == "reduction") return i;
+  }
+  return std::nullopt;
 }
 
 void collectTensors(const Value& value, std::vector<Tensor>& out) {
@@ -91,7 +94,11 @@ Result<Value> ShardedCaller::call(const OpTarget& target, const ValueList& args,
 
 Result<Value> ShardedCaller::callRowOf(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
   const bool isReshape = op.id == "aten.reshape.default"_op;
+  if (isElementwise(op))
+    if (const auto divided = dividedGradient(op, args, kwargs)) return *divided;
   if (const auto squeezed = squeezedByWhole(op, args)) {
+    const bool writes = op.id == "aten.squeeze_.dim"_op;
+    if (writes) return squeezed->empty() ? Result<Value>(args[0]) : dispatch(op, args, kwargs);
     if (squeezed->empty()) return dispatch(*findOp("aten.alias.default"_op), {args[0]}, {});
     return dispatch(*findOp("aten.squeeze.dims"_op), {args[0], intList(*squeezed)}, {});
   }
@@ -101,6 +108,30 @@ Result<Value> ShardedCaller::callRowOf(const OpInfo& op, const ValueList& args, 
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   if (isReshape) return reshape(bound);
   return form != nullptr ? form(bound, OpRunner(*this)) : op.composite(bound, OpRunner(*this));
+}
+
+/// The gradient of an element-wise loss's mean, where operands are placed: that of its sum, divided by how many elements
+/// the whole has.
+std::optional<Result<Value>> ShardedCaller::dividedGradient(const OpInfo& op, const ValueList& args,
+                                                            const KeywordValues& kwargs) const {
+  const auto bound = bindArguments(op, args, kwargs);
+  const auto mean = bound ? meanArgument(*bound) : std::nullopt;
+  if (!mean || findShardingRule(op.id) != nullptr) return std::nullopt;
+  std::int64_t elements = 0;
+  bool isPlaced = false;
+  for (const Value& value : bound->values) {
+    if (!value.isTensor()) continue;
+    elements = std::max(elements, value.tensor().numel());
+    const Spec* spec = specOf(value.tensor());
+    isPlaced = isPlaced || (spec != nullptr && !spec->isReplicated());
+  }
+  if (!isPlaced || elements == 0) return std::nullopt;
+  constexpr std::int64_t asSum = 2;
+  ValueList summed = bound->values;
+  summed[*mean] = Value(asSum);
+  Result<Value> gradient = dispatch(op, summed, {});
+  if (!gradient) return gradient;
+  return call("aten.div.Scalar"_op, {*gradient, double(elements)}, {});
 }
 
 /// Programs over lists (_foreach_) have gradients call by call alone.
@@ -113,8 +144,8 @@ bool ShardedCaller::isBrokenDownForTape(const OpInfo& op, const ValueList& args,
 /// The dimensions that squeeze takes from the whole tensor: a part may have size 1 where the whole has not. None for
 /// other ops.
 std::optional<Sizes> ShardedCaller::squeezedByWhole(const OpInfo& op, const ValueList& args) const {
-  const bool isAll = op.id == "aten.squeeze.default"_op;
-  if (!isAll && op.id != "aten.squeeze.dim"_op && op.id != "aten.squeeze.dims"_op) return std::nullopt;
+  const bool isAll = op.id == "aten.squeeze.default"_op, writes = op.id == "aten.squeeze_.dim"_op;
+  if (!isAll && !writes && op.id != "aten.squeeze.dim"_op && op.id != "aten.squeeze.dims"_op) return std::nullopt;
   if (args.empty() || !args[0].isTensor() || specOf(args[0].tensor()) == nullptr) return std::nullopt;
   const Tensor& whole = args[0].tensor();
   Sizes asked;
@@ -169,7 +200,7 @@ Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArgumen
 Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
   const OpInfo& op = *call.args.op;
   if (const ShardingFunction rule = findShardingRule(op.id)) return rule(call);
-  if (dividesByCount(call)) return replicatedStrategies(call);
+  if (meanArgument(call.args)) return replicatedStrategies(call);
   if (isElementwise(op)) return pointwiseStrategies(call);
   const std::vector<OneDim> choices = decomposedChoices(call, m_depth);
   if (!choices.empty()) return expandToMesh(call, choices, choices[0].size() - call.operands.size());
@@ -214,6 +245,10 @@ Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, c
   const int before = handles();
   KERF_TRY(Value result, execute({bound, operands, tensors, strategy, shapes}));
   noteCopies(op, operands, tensors, strategy, before);
+  if (op.id == "aten.squeeze_.dim"_op && result.isTensor()) {
+    m_specs[std::size_t(tensors[0].traced)] = *specOf(result.tensor());
+    becameOther(tensors[0], result.tensor());
+  }
   if (m_tape != nullptr && m_tape->tracksAny(args, kwargs)) KERF_CHECK(m_tape->record(op, args, kwargs, result, {}));
   return result;
 }

@@ -45,6 +45,8 @@ class ShardedCaller : public OpCaller {
   virtual Result<Value> execute(const Dispatch& dispatch) const = 0;
   /// A call without placements. What it gives is the same on every rank, and counts as replicated from then on.
   virtual Result<Value> plain(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
+  /// `tensor` was given other sizes in place: it is what `now` is.
+  virtual void becameOther(const Tensor& tensor, const Tensor& now) const = 0;
   /// A tensor of these sizes and placements; its number is Tensor::traced, counted from 0.
   Tensor handle(const Tensor& shape, Placements placements) const;
   Tape* tape() const { return m_tape; }
@@ -63,6 +65,8 @@ class ShardedCaller : public OpCaller {
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> plainNoted(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> reshape(const BoundArguments& bound) const;
+  std::optional<Result<Value>> dividedGradient(const OpInfo& op, const ValueList& args,
+                                               const KeywordValues& kwargs) const;
   bool isBrokenDownForTape(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   std::optional<Sizes> squeezedByWhole(const OpInfo& op, const ValueList& args) const;
   Result<Strategies> strategiesOf(const ShardingCall& call) const;

@@ -252,7 +252,7 @@ Result<Value> drawn(const std::string& op, const Tensor& tensor, const OpCaller&
     KERF_CHECK(call("aten.mul_.Tensor", {std::numbers::sqrt2}));
     return call("aten.clamp_.default", {-2.0, 2.0});
   }
-  if (op == "feature_dropout") return call("aten.feature_dropout.default", {0.5, true});
+  if (op == "feature_dropout") return call("torch.nn.functional.dropout1d", {0.5, true});
   return call(("aten." + op + ".default").c_str(), {});
 }
 

@@ -89,6 +89,11 @@ bool dropsPartials(const ShardedOperand* operand, const ShardedOperand* leader, 
   return false;
 }
 
+/// A pending sum may be divided, but nothing may be divided by its parts.
+bool isDivisor(const ShardingCall& call, const ShardedOperand* operand) {
+  return operand->argument == 1 && isOneOf(call, {"aten::div", "aten::div_"});
+}
+
 Strategy pointwiseOver(const ShardingCall& call, const std::vector<const ShardedOperand*>& operands, int linearity,
                        std::string_view kept) {
   const ShardedOperand* leader = followed(call, operands);
@@ -99,7 +104,8 @@ Strategy pointwiseOver(const ShardingCall& call, const std::vector<const Sharded
   Placements out = leader->spec.placements;
   for (Placement& placement : out) {
     if (placement.isShard()) placement.dim += std::int64_t(common.size()) - leader->spec.dims();
-    if (placement.isPartial() && !passes(call, placement, linearity, kept)) placement = Placement::replicate();
+    if (placement.isPartial() && (isDivisor(call, leader) || !passes(call, placement, linearity, kept)))
+      placement = Placement::replicate();
   }
   Strategy strategy{{out}, {}, {}};
   for (const ShardedOperand* operand : operands)
@@ -190,7 +196,7 @@ constexpr ShardingRow foreachRows[] = {
     KERF_FOREACH("cos_.default"),       KERF_FOREACH("log.default"),
     KERF_FOREACH("log_.default"),       KERF_FOREACH_LINEAR("add.Scalar"),
     KERF_FOREACH_LINEAR("add_.Scalar"), KERF_FOREACH_LINEAR("add_.ScalarList"),
-    KERF_FOREACH_LINEAR("add.List"),    KERF_FOREACH_LINEAR("add_.List"),
+    KERF_FOREACH("add.List"),           KERF_FOREACH("add_.List"),
 };
 const ShardingRegistration foreachRegistration(foreachRows);
 

@@ -65,7 +65,9 @@ bool isSplittable(const Spec& spec, const DeviceMesh& mesh, const Reduction& red
   if (reduction.partial.isPartialOf("avg"))
     for (const std::int64_t dim : reduction.dims)
       if (!isEvenlyShardableOn(spec, mesh, dim)) return false;
-  const bool needsElements = !reduction.partial.isPartialOf("sum") && !reduction.partial.isPartialOf("product");
+  const bool isPower = reduction.partial.kind == Placement::Kind::NormPartial && reduction.partial.norm > 0;
+  const bool needsElements =
+      !isPower && !reduction.partial.isPartialOf("sum") && !reduction.partial.isPartialOf("product");
   if (needsElements && hasEmptyPart(spec, mesh)) return false;
   return std::ranges::none_of(spec.placements, [&](const Placement& placement) {
     if (!placement.isPartial()) return false;

@@ -111,7 +111,11 @@ bool isEvenlyShardableOn(const Spec& spec, const DeviceMesh& mesh, std::int64_t 
   return dim >= spec.dims() || spec.sizes[std::size_t(dim)] % shards == 0;
 }
 
-std::vector<RedistributeStep> planRedistribution(const Spec& from, const Placements& to, const DeviceMesh& mesh) {
+namespace {
+
+bool isMasked(const Placement& placement) { return placement.kind == Placement::Kind::MaskPartial; }
+
+std::vector<RedistributeStep> planWithoutMasks(const Spec& from, const Placements& to, const DeviceMesh& mesh) {
   std::vector<RedistributeStep> steps;
   Placements current = from.placements;
   const auto step = [&](std::size_t i, const Placement& target) {
@@ -136,6 +140,30 @@ std::vector<RedistributeStep> planRedistribution(const Spec& from, const Placeme
       step(i, nested ? Placement::replicate() : to[i]);
     }
   for (std::size_t i = 0; i < current.size(); ++i) step(i, to[i]);
+  return steps;
+}
+
+}  // namespace
+
+/// A mask covers the rows that its rank has when it looks up: what is masked is reduced before other placements change,
+/// and looked up after they have.
+std::vector<RedistributeStep> planRedistribution(const Spec& from, const Placements& to, const DeviceMesh& mesh) {
+  std::vector<RedistributeStep> steps, last;
+  Spec start = from;
+  Placements target = to;
+  for (std::size_t i = 0; i < to.size() && to.size() > 1; ++i) {
+    if (start.placements[i] == to[i]) continue;
+    if (isMasked(start.placements[i])) {
+      steps.push_back({i, start.placements[i], Placement::replicate()});
+      start.placements[i] = Placement::replicate();
+    }
+    if (!isMasked(to[i])) continue;
+    last.push_back({i, Placement::replicate(), to[i]});
+    target[i] = Placement::replicate();
+  }
+  const auto between = planWithoutMasks(start, target, mesh);
+  steps.insert(steps.end(), between.begin(), between.end());
+  steps.insert(steps.end(), last.begin(), last.end());
   return steps;
 }
 

@@ -191,8 +191,18 @@ Result<Strategies> indexTensor(const ShardingCall& call) {
   return lookedUp(call, lookups);
 }
 
+/// Positions may be shared out, where what they look up is whole.
 Result<Strategies> indexSelect(const ShardingCall& call) {
-  return lookedUp(call, {{call.dimension("dim", call.spec(0).dims())}, {1}});
+  const std::int64_t rank = call.spec(0).dims(), dim = call.dimension("dim", rank);
+  const Placement whole;
+  std::vector<OneDim> choices;
+  if (rank > 0) choices.push_back({Placement::shard(dim), whole, Placement::shard(0)});
+  choices.push_back(OneDim(3));
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (d != dim) choices.push_back({Placement::shard(d), Placement::shard(d), whole});
+  for (const Placement& given : call.spec(0).placements)  // rows of parts of a sum are parts of rows of the sum
+    if (given.kind == Placement::Kind::Partial) choices.push_back({given, given, whole});
+  return expandToMesh(call, choices, 1);
 }
 
 Result<Strategies> indexPut(const ShardingCall& call) {
@@ -265,6 +275,7 @@ constexpr ShardingRow rows[] = {
     {"aten.native_dropout.default", random},
     {"aten.bernoulli_.float", random},
     {"aten.bernoulli.default", random},
+    {"aten.bernoulli.p", random},
     {"aten.scatter.value", scatter},
     {"aten.scatter.src", scatter},
     {"aten.scatter_.value", scatter},

@@ -334,7 +334,8 @@ Result<Value> specialDropout(const BoundArguments& args, const OpRunner& run) {
   if (p == 1) return s.done(s("aten.mul.Scalar"_op, {input, 0.0}));
   SymSizes sizes = input.symSizes();
   if (channels) std::fill(sizes.begin() + 2, sizes.end(), 1);
-  const Tensor place = s("aten.zeros.default"_op, {intList(sizes)}, {{"dtype", input.dtype()}});
+  const Tensor place =
+      channels ? s("aten.new_zeros.default"_op, {input, intList(sizes)}) : s("aten.zeros_like.default"_op, {input});
   const Tensor kept = s("aten.bernoulli.p"_op, {place, 1 - p});
   if (!alpha) {
     const Tensor noise = s("aten.div.Scalar"_op, {kept, 1 - p});
