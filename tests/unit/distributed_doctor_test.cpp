@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -30,6 +32,31 @@ TEST(RanksDoctor, NamesTheFirstNodeThatDiffers) {
   EXPECT_EQ(diagnosis->graphs[0].index, 0);
   EXPECT_EQ(diagnosis->graphs[0].groups[0].ranks, (std::vector<int>{0, 1}));
   EXPECT_EQ(diagnosis->graphs[0].groups[1].ranks, (std::vector<int>{2, 3}));
+}
+
+/// Parts of the world have groups of other names, on which nothing depends.
+TEST(RanksDoctor, KnowsThatGroupsOfPartsHaveOtherNames) {
+  if (!std::filesystem::exists(traces())) GTEST_SKIP() << "the recorded traces are not here";
+  const auto diagnosis = diagnoseRanks(traces() / "trace_fc_subgroups");
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  EXPECT_TRUE(diagnosis->graphs.empty());
+  EXPECT_FALSE(diagnosis->culprit);
+  ASSERT_EQ(diagnosis->timeline.size(), 4U);
+  EXPECT_EQ(diagnosis->timeline[0].groups[0].ranks, (std::vector<int>{0, 2}));
+  EXPECT_EQ(diagnosis->timeline[1].groups[0].ranks, (std::vector<int>{1, 3}));
+  EXPECT_TRUE(diagnosis->absent.empty());
+}
+
+TEST(RanksDoctor, SaysOfWhichRanksThereIsNothing) {
+  if (!std::filesystem::exists(traces())) GTEST_SKIP() << "the recorded traces are not here";
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("kerf_absent_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  for (const char* file : {"rank0.log.gz", "rank3.log.gz"})
+    std::filesystem::copy(traces() / "trace_fc_all_reduce_sum" / file, folder / file);
+  const auto diagnosis = diagnoseRanks(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  EXPECT_EQ(diagnosis->absent, (std::vector<int>{1, 2}));
 }
 
 /// Opcodes of a pickle of protocol 2.

@@ -85,11 +85,12 @@ struct CulpritDoc {
 };
 struct RanksDoc {
   std::vector<int> ranks;
+  std::vector<int> absent;  ///< ranks of which there is no file
   std::vector<DifferingGraphDoc> graphs;
   std::vector<TimelineRowDoc> timeline;
   std::vector<CulpritDoc> culprits;  ///< the first collective that does not meet; none where all do
 
-  KERF_FIELDS(ranks, graphs, timeline, culprits)
+  KERF_FIELDS(ranks, absent, graphs, timeline, culprits)
 };
 struct RanksRequest {
   using Answer = RanksDoc;

@@ -5,6 +5,7 @@
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/protocol/ranks.h"
 #include "app/workbench/workbench.h"
+#include "engine/accuracy/same_two_models.h"
 #include "engine/distributed/checks/rule_check.h"
 #include "engine/distributed/doctor/ranks_doctor.h"
 #include "engine/distributed/graphs/shard_graph.h"
@@ -79,7 +80,8 @@ double largestDifference(const ValueList& own, const ValueList& whole) {
 
 /// Both ways of running it; a reason where one cannot be run.
 Result<double> compareRuns(const ShardedGraph& graph, const DeviceMesh& mesh, const RunnableGraph& source) {
-  KERF_TRY(const Value whole, Interpreter(source.graph().module, referenceOps()).run(source.inputs));
+  KERF_TRY(const ValueList copies, cloneInputs(source.inputs, false));
+  KERF_TRY(const Value whole, Interpreter(source.graph().module, referenceOps()).run(copies));
   KERF_TRY(const ValueList parts, runShardedGraph(graph, mesh, source.inputs));
   return largestDifference(parts, whole.isList() ? whole.list() : ValueList{whole});
 }
@@ -119,7 +121,7 @@ Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
   if (!std::filesystem::exists(request.path, ignored))
     return fail(ErrorCode::NotFound, "{} does not exist", request.path);
   KERF_TRY(const RanksDiagnosis diagnosis, diagnoseRanks(request.path));
-  RanksDoc doc{.ranks = diagnosis.ranks};
+  RanksDoc doc{.ranks = diagnosis.ranks, .absent = diagnosis.absent};
   for (const DifferingGraph& graph : diagnosis.graphs)
     doc.graphs.push_back({graph.compileId, graph.stage, graph.index, docsOf(graph.groups)});
   for (const TimelineRow& row : diagnosis.timeline)

@@ -200,11 +200,13 @@ Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank) 
   log.rank = rank;
   readGroups(root, log);
   for (const Pickled& entry : entries->items()) {
+    if (!entry.isDict())
+      return fail(ErrorCode::BadInput, "{} is damaged: one of its entries is no record", path.string());
     const auto isMessage = entry.find("is_p2p");
-    if (!entry.isDict() || (isMessage && isMessage->isTrue())) continue;
+    if (isMessage && isMessage->isTrue()) continue;
     const auto number = entry.find("collective_seq_id"), older = entry.find("seq_id"), order = entry.find("record_id");
     const auto at = number ? number->integer() : older ? older->integer() : std::nullopt;
-    if (!at) continue;
+    if (!at) return fail(ErrorCode::BadInput, "{} is damaged: an entry has no sequence number", path.string());
     log.entries.push_back({order && order->integer() ? *order->integer() : std::int64_t(log.entries.size()),
                            groupOf(entry), *at, opOf(entry), operandsOf(entry), entry.text("state")});
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/distributed/doctor/flight_recorder.h"
+#include "engine/distributed/doctor/rank_schedules.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::inline distributed::inline doctor {
@@ -40,21 +41,6 @@ Culprit culpritOfRow(const TimelineRow& row) {
 
 namespace {
 
-/// The graphs of one rank by compile id, stage and number among those of the same.
-using GraphKey = std::tuple<std::string, std::string, int>;
-
-struct Collective {
-  std::string compileId, node, op, what;
-  std::string text() const { return what.empty() ? op : op + " of " + what; }
-};
-
-struct RankLog {
-  int rank = 0;
-  std::vector<GraphKey> order;
-  std::map<GraphKey, const GraphModule*> graphs;
-  std::vector<Collective> schedule;
-};
-
 /// Later stages first: a compilation's collectives are those of the last graph that is there.
 constexpr std::string_view stagesByAge[] = {"inductor_post_grad_graph", "after_post_grad_graph", "aot_inference_graph",
                                             "aot_forward_graph",        "aot_backward_graph",    "aot_joint_graph",
@@ -63,12 +49,6 @@ constexpr std::string_view stagesByAge[] = {"inductor_post_grad_graph", "after_p
 std::size_t ageOf(const std::string& stage) {
   const auto* found = std::ranges::find(stagesByAge, stage);
   return std::size_t(found - std::begin(stagesByAge));
-}
-
-bool isCollective(const Node& node) {
-  const std::string& target = node.target();
-  return node.op() == Opcode::CallFunction && target.find("c10d") != std::string::npos &&
-         target.find("wait_tensor") == std::string::npos && target.find("_wrap_tensor") == std::string::npos;
 }
 
 /// "all_reduce" of "torch.ops._c10d_functional.all_reduce.default".
@@ -93,26 +73,41 @@ std::string operandsOf(const Graph& graph, const Node& node) {
   return text;
 }
 
+/// Groups of parts of the world have other names on other ranks: the first that a graph names is the first everywhere.
+class GroupNames {
+ public:
+  /// "'group 1'" for "'7'"; other arguments as they are.
+  std::string text(const Graph& graph, const Node& node, const Argument& argument) {
+    const auto* name = argument.as<std::string>();
+    if (name == nullptr || !isCollective(node) || *name != groupOf(node) || *name == "0")
+      return printArgument(graph, argument, ArgumentStyle::Python);
+    return fmt::format("'group {}'", m_numbers.emplace(*name, int(m_numbers.size()) + 1).first->second);
+  }
+
+ private:
+  std::map<std::string, int> m_numbers;
+};
+
 /// A node as it can be compared: nodes by their place, sizes included.
-std::string nodeText(const Graph& graph, const Node& node, const std::map<std::uint32_t, int>& places) {
+std::string nodeText(const Graph& graph, const Node& node, const std::map<std::uint32_t, int>& places,
+                     GroupNames& groups) {
   std::string text =
       fmt::format("{} {}(", opcodeName(node.op()), node.op() == Opcode::Placeholder ? "" : node.target());
   for (const Argument& argument : node.args()) {
     const auto* id = argument.as<NodeId>();
-    text += id != nullptr ? fmt::format("#{}, ", places.at(id->index))
-                          : printArgument(graph, argument, ArgumentStyle::Python) + ", ";
+    text += id != nullptr ? fmt::format("#{}, ", places.at(id->index)) : groups.text(graph, node, argument) + ", ";
   }
-  for (const auto& [name, argument] : node.kwargs())
-    text += name + "=" + printArgument(graph, argument, ArgumentStyle::Python) + ", ";
+  for (const auto& [name, argument] : node.kwargs()) text += name + "=" + groups.text(graph, node, argument) + ", ";
   return text + ") " + printAnnotation(node.meta(), true, false);
 }
 
 std::vector<std::string> textsOf(const Graph& graph) {
   std::map<std::uint32_t, int> places;
   std::vector<std::string> texts;
+  GroupNames groups;
   for (const NodeId id : graph.order()) {
     places.emplace(id.index, int(places.size()));
-    texts.push_back(nodeText(graph, graph.node(id), places));
+    texts.push_back(nodeText(graph, graph.node(id), places, groups));
   }
   return texts;
 }
@@ -175,37 +170,8 @@ void readSchedule(RankLog& log) {
       for (const NodeId node : module->graph.order())
         if (isCollective(module->graph.node(node)))
           log.schedule.push_back({id, module->graph.node(node).name(), shortName(module->graph.node(node).target()),
-                                  operandsOf(module->graph, module->graph.node(node))});
-}
-
-std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs) {
-  std::size_t longest = 0;
-  for (const RankLog& log : logs) longest = std::max(longest, log.schedule.size());
-  std::vector<TimelineRow> rows;
-  for (std::size_t i = 0; i < longest; ++i) {
-    std::vector<std::pair<int, std::string>> items;
-    TimelineRow row{int(i), {}, {}};
-    for (const RankLog& log : logs) {
-      if (i < log.schedule.size() && row.compileId.empty()) row.compileId = log.schedule[i].compileId;
-      items.emplace_back(log.rank, i < log.schedule.size() ? log.schedule[i].text() : "nothing");
-    }
-    row.groups = groupedByText(items);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::optional<Culprit> culpritOf(const std::vector<RankLog>& logs, const std::vector<TimelineRow>& timeline) {
-  const auto row = std::ranges::find_if(timeline, &TimelineRow::differs);
-  if (row == timeline.end()) return std::nullopt;
-  Culprit culprit = culpritOfRow(*row);
-  std::vector<std::pair<int, std::string>> before;
-  for (const RankLog& log : logs) {
-    const std::size_t done = std::min(std::size_t(row->number), log.schedule.size());
-    before.emplace_back(log.rank, done == 0 ? "no collective" : log.schedule[done - 1].text());
-  }
-  culprit.lastDone = groupedByText(before);
-  return culprit;
+                                  operandsOf(module->graph, module->graph.node(node)),
+                                  groupOf(module->graph.node(node))});
 }
 
 /// One capture for each rank, or one with the graphs of all.
@@ -281,11 +247,32 @@ Result<std::vector<FlightLog>> readFlights(const std::filesystem::path& path) {
 
 }  // namespace
 
+namespace {
+
+/// Ranks below the highest, and members of known groups, of which there is nothing.
+std::vector<int> absentRanks(const std::vector<int>& present, const std::vector<FlightLog>& flights) {
+  constexpr int most = 4096;  // of what records claim
+  std::set<int> expected;
+  for (int rank = 0; !present.empty() && rank < std::min(present.back(), most); ++rank) expected.insert(rank);
+  for (const FlightLog& log : flights)
+    for (const auto& [name, members] : log.groups)
+      for (const int member : members)
+        if (member >= 0 && member < most) expected.insert(member);
+  for (const int rank : present) expected.erase(rank);
+  return {expected.begin(), expected.end()};
+}
+
+}  // namespace
+
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   KERF_TRY(const std::vector<FlightLog> flights, readFlights(path));
   KERF_TRY(std::vector<Capture> captures, openLogs(path));
   KERF_TRY(const std::vector<RankLog> logs, readLogs(captures));
-  if (logs.size() < 2 && flights.size() > 1) return diagnoseFlights(flights);
+  if (logs.size() < 2 && flights.size() > 1) {
+    RanksDiagnosis diagnosis = diagnoseFlights(flights);
+    diagnosis.absent = absentRanks(diagnosis.ranks, flights);
+    return diagnosis;
+  }
   if (logs.size() < 2)
     return fail(ErrorCode::BadInput, "{} holds traces of {} rank{}: at least two are needed (rank0.log, rank1.log, …)",
                 path.string(), logs.size(), logs.size() == 1 ? "" : "s");
@@ -296,10 +283,12 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
     for (const GraphKey& key : log.order)
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   }
+  diagnosis.absent = absentRanks(diagnosis.ranks, flights);
   for (const GraphKey& key : keys)
     if (auto found = differing(key, logs)) diagnosis.graphs.push_back(std::move(*found));
-  diagnosis.timeline = timelineOf(logs);
-  diagnosis.culprit = culpritOf(logs, diagnosis.timeline);
+  const std::vector<MeetingPoint> points = meetingPoints(logs);
+  diagnosis.timeline = timelineOf(logs, points);
+  diagnosis.culprit = culpritOf(logs, points, diagnosis.timeline);
   if (flights.size() < 2) return diagnosis;
   RanksDiagnosis issued = diagnoseFlights(flights);  // what ran, beside what was compiled
   std::ranges::move(issued.timeline, std::back_inserter(diagnosis.timeline));

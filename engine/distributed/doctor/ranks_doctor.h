@@ -44,6 +44,7 @@ struct Culprit {
 
 struct RanksDiagnosis {
   std::vector<int> ranks;
+  std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
   std::optional<Culprit> culprit;
