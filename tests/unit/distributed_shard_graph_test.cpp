@@ -81,5 +81,36 @@ TEST(ShardGraph, RefusesInputsThatAreNotThere) {
   EXPECT_EQ(graph.error().message, "the graph has no input 'y'");
 }
 
+TEST(ShardGraph, SplitsStridedShards) {
+  for (const Sizes& sizes : {Sizes{2}, Sizes{4}, Sizes{2, 2}}) {
+    const auto mesh = DeviceMesh::ofSizes(sizes);
+    Placements rows(sizes.size()), columns(sizes.size());
+    rows[0] = Placement::strided(0, 2);
+    columns[0] = Placement::strided(1, 3);
+    const auto graph = shardGraph(layer(), *mesh, {{{"x", rows}, {"w1", columns}}, false});
+    ASSERT_TRUE(graph) << graph.error().text();
+    expectSameValues(*graph, *mesh);
+  }
+}
+
+/// Numbers stay inputs, and groups of a mesh of two dimensions have names that tell them apart.
+TEST(ShardGraph, KeepsNumbersAsInputsAndNamesEachGroup) {
+  GraphModule module = layer();
+  {
+    const InsertionScope scope(module.graph, InsertionScope::Where::Before, *module.graph.find("w2"));
+    const NodeId number = module.graph.placeholder("n");
+    module.graph.setValueMeta(number, {SymMeta{SymExpr{"4", 4}}});
+  }
+  const auto mesh = DeviceMesh::ofSizes({2, 2});
+  const Placements rows{Placement::shard(0), Placement::replicate()},
+      columns{Placement::replicate(), Placement::shard(0)};
+  const auto graph =
+      shardGraph(module, *mesh, {{{"x", rows}, {"w2", columns}, {"w1", {{}, Placement::shard(1)}}}, true});
+  ASSERT_TRUE(graph) << graph.error().text();
+  for (const GraphModule& rank : graph->ranks) EXPECT_EQ(rank.graph.placeholders().size(), 4U);
+  EXPECT_NE(groupsOfMesh(*mesh, 0)[0].name, groupsOfMesh(*mesh, 1)[0].name);
+  EXPECT_EQ(groupsOfMesh(*mesh, 0)[0].name, groupsOfMesh(*mesh, 2)[0].name);
+}
+
 }  // namespace
 }  // namespace kerf

@@ -5,8 +5,11 @@
 
 namespace kerf::inline distributed::inline graphs {
 
-std::string groupName(const DeviceMesh& mesh, std::size_t meshDim) {
-  return mesh.dims() == 1 ? "0" : fmt::format("mesh_dim_{}", meshDim);
+std::string groupName(const DeviceMesh& mesh, std::size_t meshDim, const Sizes& coordinate) {
+  if (mesh.dims() == 1) return "0";
+  int rank = 0;
+  for (std::size_t d = 0; d < mesh.dims(); ++d) rank = int(rank * mesh.size(d) + coordinate[d]);
+  return fmt::format("ranks_{}", fmt::join(mesh.group(rank, meshDim).ranks, "_"));
 }
 
 Result<Tensor> GraphSteps::call(const OpTarget& op, const ValueList& args) const {
@@ -39,20 +42,54 @@ Result<Tensor> GraphSteps::moved(const Tensor& tensor, std::int64_t from, std::i
   return call("aten.cat.default"_op, {pieces, to});
 }
 
+/// The elements at these positions along `dim`, as slices of positions that follow each other.
+Result<Tensor> GraphSteps::picked(const Tensor& tensor, std::int64_t dim, const Sizes& positions) const {
+  std::vector<Tensor> stretches;
+  for (std::size_t at = 0; at < positions.size();) {
+    std::size_t end = at + 1;
+    while (end < positions.size() && positions[end] == positions[end - 1] + 1) ++end;
+    KERF_TRY(Tensor stretch, call("aten.slice.Tensor"_op, {tensor, dim, positions[at], positions[end - 1] + 1}));
+    stretches.push_back(std::move(stretch));
+    at = end;
+  }
+  if (stretches.empty()) {
+    KERF_TRY(const Tensor none, call("aten.slice.Tensor"_op, {tensor, dim, std::int64_t{0}, std::int64_t{0}}));
+    return call("aten.clone.default"_op, {none});
+  }
+  return call("aten.cat.default"_op, {tensorList(stretches), dim});
+}
+
+/// The parts of ranks, padded to the longest, lie behind each other; the whole takes its elements from all of them.
+Result<Tensor> GraphSteps::gatherStrided(const Tensor& local, const RedistributeStep& step, std::int64_t size) const {
+  const std::int64_t parts = m_mesh.size(step.meshDim), dim = step.from.dim;
+  const std::int64_t each = shardSize(step.from, size, parts, 0);
+  KERF_TRY(const Tensor equal, padded(local, dim, each));
+  KERF_TRY(const Tensor all, collective("_c10d_functional.all_gather_into_tensor.default"_op,
+                                        {equal, parts, groupName(m_mesh, step.meshDim, m_coordinate)}));
+  KERF_TRY(const Tensor joined, moved(all, 0, dim, parts));
+  Sizes positions(std::size_t(size), 0);
+  for (std::int64_t rank = 0; rank < parts; ++rank) {
+    std::int64_t at = rank * each;
+    for (const std::int64_t index : shardIndices(step.from, size, parts, rank)) positions[std::size_t(index)] = at++;
+  }
+  return picked(joined, dim, positions);
+}
+
 Result<Tensor> GraphSteps::gather(const Tensor& local, const RedistributeStep& step, std::int64_t size) const {
-  if (step.from.kind == Placement::Kind::StridedShard)
-    return fail(ErrorCode::UnsupportedOp, "graphs with {} are not written", step.from.text());
+  if (step.from.kind == Placement::Kind::StridedShard) return gatherStrided(local, step, size);
   const std::int64_t parts = m_mesh.size(step.meshDim), each = (size + parts - 1) / parts, dim = step.from.dim;
   KERF_TRY(const Tensor equal, padded(local, dim, each));
   KERF_TRY(const Tensor all, collective("_c10d_functional.all_gather_into_tensor.default"_op,
-                                        {equal, parts, groupName(m_mesh, step.meshDim)}));
+                                        {equal, parts, groupName(m_mesh, step.meshDim, m_coordinate)}));
   KERF_TRY(const Tensor whole, moved(all, 0, dim, parts));
   return slice(whole, dim, 0, size);
 }
 
 Result<Tensor> GraphSteps::part(const Tensor& whole, const RedistributeStep& step) const {
   if (step.to.kind == Placement::Kind::StridedShard)
-    return fail(ErrorCode::UnsupportedOp, "graphs with {} are not written", step.to.text());
+    return picked(
+        whole, step.to.dim,
+        shardIndices(step.to, whole.size(step.to.dim), m_mesh.size(step.meshDim), m_coordinate[step.meshDim]));
   const std::int64_t parts = m_mesh.size(step.meshDim), size = whole.size(step.to.dim),
                      each = (size + parts - 1) / parts;
   const std::int64_t start = std::min(size, each * m_coordinate[step.meshDim]);
@@ -74,9 +111,10 @@ Result<Tensor> GraphSteps::reduce(const Tensor& local, const RedistributeStep& s
     KERF_TRY(ready, call("aten.masked_fill.Scalar"_op, {ready, mask, 0.0}));
   }
   const bool scatters = step.to.isShard();
-  KERF_TRY(Tensor reduced, scatters ? scatter(ready, step)
-                                    : collective("_c10d_functional.all_reduce.default"_op,
-                                                 {ready, step.from.reduction, groupName(m_mesh, step.meshDim)}));
+  KERF_TRY(Tensor reduced,
+           scatters ? scatter(ready, step)
+                    : collective("_c10d_functional.all_reduce.default"_op,
+                                 {ready, step.from.reduction, groupName(m_mesh, step.meshDim, m_coordinate)}));
   if (step.from.kind != Placement::Kind::NormPartial) return reduced;
   return call("aten.pow.Tensor_Scalar"_op, {reduced, 1.0 / step.from.norm});
 }
@@ -86,8 +124,9 @@ Result<Tensor> GraphSteps::scatter(const Tensor& local, const RedistributeStep& 
   const std::int64_t each = (size + parts - 1) / parts;
   KERF_TRY(const Tensor equal, padded(local, dim, each * parts));
   KERF_TRY(const Tensor rows, moved(equal, dim, 0, parts));
-  KERF_TRY(const Tensor own, collective("_c10d_functional.reduce_scatter_tensor.default"_op,
-                                        {rows, step.from.reduction, parts, groupName(m_mesh, step.meshDim)}));
+  KERF_TRY(const Tensor own,
+           collective("_c10d_functional.reduce_scatter_tensor.default"_op,
+                      {rows, step.from.reduction, parts, groupName(m_mesh, step.meshDim, m_coordinate)}));
   const std::int64_t start = std::min(size, each * m_coordinate[step.meshDim]);
   return slice(own, dim, 0, std::min(each, size - start));
 }
@@ -122,8 +161,9 @@ Result<Tensor> GraphSteps::exchange(std::size_t meshDim, std::int64_t dim, const
     return OpRunner(m_tracer)("aten.clone.default"_op, {view}, {{"memory_format", MemoryFormat::Contiguous}});
   };
   KERF_TRY(const Tensor rows, rowsFirst(pieces));
-  KERF_TRY(const Tensor come, collective("_c10d_functional.all_to_all_single.default"_op,
-                                         {rows, intList(received), intList(sent), groupName(m_mesh, meshDim)}));
+  KERF_TRY(const Tensor come,
+           collective("_c10d_functional.all_to_all_single.default"_op,
+                      {rows, intList(received), intList(sent), groupName(m_mesh, meshDim, m_coordinate)}));
   return rowsFirst(come);
 }
 

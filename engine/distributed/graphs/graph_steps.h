@@ -8,8 +8,9 @@
 
 namespace kerf::inline distributed::inline graphs {
 
-/// Name of the process group along one dimension of a mesh: "0" where the mesh has one dimension.
-std::string groupName(const DeviceMesh& mesh, std::size_t meshDim);
+/// Name of a rank's process group along one dimension of a mesh, which its members alone have: "0" where the mesh has one
+/// dimension, "ranks_1_3" where it has more.
+std::string groupName(const DeviceMesh& mesh, std::size_t meshDim, const Sizes& coordinate);
 
 class GraphSteps : public PieceExchange {
  public:
@@ -24,6 +25,8 @@ class GraphSteps : public PieceExchange {
  private:
   Result<Tensor> step(const Tensor& local, const RedistributeStep& step, std::int64_t wholeSize) const;
   Result<Tensor> gather(const Tensor& local, const RedistributeStep& step, std::int64_t size) const;
+  Result<Tensor> gatherStrided(const Tensor& local, const RedistributeStep& step, std::int64_t size) const;
+  Result<Tensor> picked(const Tensor& tensor, std::int64_t dim, const Sizes& positions) const;
   Result<Tensor> reduce(const Tensor& local, const RedistributeStep& step) const;
   Result<Tensor> partial(const Tensor& local, const RedistributeStep& step) const;
   Result<Tensor> scatter(const Tensor& local, const RedistributeStep& step) const;

@@ -1,6 +1,7 @@
 #include "engine/distributed/graphs/shard_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/distributed/dtensor/sharded_caller.h"
 #include "engine/distributed/graphs/graph_steps.h"
@@ -30,10 +31,14 @@ class GraphSharder : public ShardedCaller {
   }
   const Tensor& local(const Tensor& tensor) const { return m_locals[std::size_t(tensor.traced)]; }
   OpTracer& tracer() { return m_tracer; }
+  const OpTracer& tracer() const { return m_tracer; }
   const GraphSteps& steps() const { return m_steps; }
   std::vector<ShardedNode>& nodes() const { return m_nodes; }
 
  protected:
+  void becameOther(const Tensor& tensor, const Tensor& now) const override {
+    m_locals[std::size_t(tensor.traced)] = m_locals[std::size_t(now.traced)];
+  }
   Result<Value> execute(const Dispatch& dispatch) const override {
     ShardedNode& node = m_nodes.back();
     node.calls.push_back(dispatch.args.op->schema.qualifiedName());
@@ -89,17 +94,17 @@ class GraphSharder : public ShardedCaller {
 /// Notes which node is sharded, and makes its constants whole tensors of every rank.
 class NodeSharder : public Interpreter {
  public:
-  NodeSharder(const GraphModule& module, const GraphSharder& sharder)
-      : Interpreter(module, sharder), m_sharder(sharder) {}
+  NodeSharder(const GraphModule& module, const GraphSharder& sharder, Graph& own)
+      : Interpreter(module, sharder), m_sharder(sharder), m_own(own) {}
 
  protected:
   Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
     begin(node);
-    return Interpreter::callFunction(node, args, kwargs);
+    return named(node, Interpreter::callFunction(node, args, kwargs));
   }
   Result<Value> callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
     begin(node);
-    return Interpreter::callMethod(node, args, kwargs);
+    return named(node, Interpreter::callMethod(node, args, kwargs));
   }
   Result<Value> getAttr(const Node& node) override {
     KERF_TRY(const Value value, Interpreter::getAttr(node));
@@ -110,7 +115,21 @@ class NodeSharder : public Interpreter {
 
  private:
   void begin(const Node& node) { m_sharder.nodes().push_back({node.name(), node.target(), {}, {}, {}, 0}); }
+
+  /// The rank's node that holds the part is called what the whole one is, so that they can be found beside each other.
+  Result<Value> named(const Node& node, Result<Value> result) {
+    const bool isPlaced = result && result->isTensor() && m_sharder.specOf(result->tensor()) != nullptr;
+    if (!isPlaced) return result;
+    KERF_TRY(const Argument held, m_sharder.tracer().argumentOf(Value(m_sharder.local(result->tensor()))));
+    const auto* id = held.as<NodeId>();
+    const bool isCall = id != nullptr && m_own.node(*id).op() == Opcode::CallFunction;
+    if (isCall && m_named.insert(*id).second && m_own.node(*id).name() != node.name()) m_own.rename(*id, node.name());
+    return result;
+  }
+
   const GraphSharder& m_sharder;
+  Graph& m_own;
+  std::set<NodeId> m_named;
 };
 
 Result<Value> wholeInput(const Node& node) {
@@ -138,10 +157,15 @@ struct RankGraph {
   std::vector<Placements> inputs, outputs;
 };
 
-Result<Value> addInput(const Node& node, const Placements& placements, GraphSharder& sharder, const DeviceMesh& mesh,
+/// A number stays what it is: the rank's graph takes it, too.
+Result<Value> addInput(const Node& node, const Placements& placements, GraphSharder& sharder, Graph& graph,
                        const Sizes& coordinate) {
   KERF_TRY(const Value whole, wholeInput(node));
-  if (!whole.isTensor()) return sharder.tracer().placeholder(node.name(), whole);
+  if (!whole.isTensor()) {
+    graph.setMeta(graph.placeholder(node.name()), node.meta());
+    return whole;
+  }
+  const DeviceMesh& mesh = sharder.mesh();
   const Tensor& tensor = whole.tensor();
   const Sizes sizes = localSizes({placements, tensor.sizes(), tensor.dtype()}, mesh, coordinate);
   const bool isWhole = sizes == tensor.sizes();
@@ -184,11 +208,11 @@ Result<RankGraph> rankGraph(const GraphModule& module, const DeviceMesh& mesh, c
     const Node& node = module.graph.node(id);
     KERF_TRY(const Value whole, wholeInput(node));
     KERF_TRY(const Placements placements, placementsOf(node, whole, mesh, options));
-    KERF_TRY(Value input, addInput(node, placements, sharder, mesh, coordinate));
+    KERF_TRY(Value input, addInput(node, placements, sharder, result.module.graph, coordinate));
     result.inputs.push_back(whole.isTensor() ? placements : Placements());
     inputs.push_back(std::move(input));
   }
-  KERF_TRY(const Value output, NodeSharder(module, sharder).run(inputs));
+  KERF_TRY(const Value output, NodeSharder(module, sharder, result.module.graph).run(inputs));
   KERF_TRY(const Value local, localOutput(output, sharder, options.wholeOutputs, result.outputs));
   KERF_TRY(Argument argument, sharder.tracer().argumentOf(local));
   result.module.graph.output(std::move(argument));
@@ -227,7 +251,7 @@ std::vector<Group> groupsOfMesh(const DeviceMesh& mesh, int rank) {
   std::vector<Group> groups;
   for (std::size_t dim = 0; dim < mesh.dims(); ++dim) {
     groups.push_back(mesh.group(rank, dim));
-    groups.back().name = groupName(mesh, dim);
+    groups.back().name = groupName(mesh, dim, mesh.coordinate(rank));
   }
   return groups;
 }
@@ -244,8 +268,9 @@ Result<ValueList> runRankGraph(const ShardedGraph& graph, const DeviceMesh& mesh
       continue;
     }
     const Spec whole{Placements(mesh.dims()), inputs[i].tensor().sizes(), inputs[i].tensor().dtype()};
-    KERF_TRY(Tensor part, redistribute(rank, inputs[i].tensor(), whole, graph.inputs[i]));
-    parts.emplace_back(std::move(part));
+    KERF_TRY(const Tensor part, redistribute(rank, inputs[i].tensor(), whole, graph.inputs[i]));
+    KERF_TRY(Tensor own, part.clone());  // graphs may write into what they get
+    parts.emplace_back(std::move(own));
   }
   RankKernels kernels(link, groupsOfMesh(mesh, link.rank()));
   const RankLink::Scope scope(kernels);
