@@ -7,6 +7,7 @@
 #include "engine/distributed/modules/convnext_example.h"
 #include "engine/distributed/mpi/mpi_communicator.h"
 #include "engine/distributed/sharding/redistribute.h"
+#include "engine/process/program.h"
 
 namespace kerf {
 namespace {
@@ -44,7 +45,7 @@ Result<void> trainConvNextOverMpi(Communicator& link) {
 }
 
 Result<void> run() {
-  KERF_TRY(const auto link, openMpiWorld(std::chrono::seconds(20)));
+  KERF_TRY(const auto link, openMpiWorld({programFolder()}, std::chrono::seconds(20)));
   const Group world = worldGroup(link->worldSize());
   if (world.size() != 4) return fail(ErrorCode::BadUsage, "this test runs on 4 ranks");
   const double own = link->rank();

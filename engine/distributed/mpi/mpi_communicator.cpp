@@ -1,12 +1,13 @@
 #include "engine/distributed/mpi/mpi_communicator.h"
 
-#define OMPI_SKIP_MPICXX 1  // the C interface alone
-#include <mpi.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
+
+#include "engine/distributed/mpi/mpi_transport.h"
 
 namespace kerf::inline distributed::inline mpi {
 namespace {
@@ -59,12 +60,22 @@ Result<Unpacked> unpacked(const std::vector<char>& bytes) {
   return result;
 }
 
+/// Bytes on their way, and the request that says when they have gone.
+struct SentBytes {
+  const KerfMpiTransport& transport;
+  std::vector<char> bytes;
+  void* request = nullptr;
+
+  bool hasGone() { return transport.sent(request) != 0; }
+};
+
 class MpiCommunicator : public Communicator {
  public:
-  explicit MpiCommunicator(std::chrono::milliseconds timeout) : m_timeout(timeout) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &m_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &m_size);
-  }
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+  MpiCommunicator(const KerfMpiTransport& transport, std::chrono::milliseconds timeout)
+      : m_transport(transport), m_timeout(timeout), m_rank(transport.rank()), m_size(transport.size()) {}
+  ~MpiCommunicator() override { drain(); }
   int rank() const override { return m_rank; }
   int worldSize() const override { return m_size; }
 
@@ -74,13 +85,8 @@ class MpiCommunicator : public Communicator {
     KERF_TRY(const Tensor own, mine.contiguous());
     const std::int64_t number = m_numbers[group.name]++;
     const std::string what = fmt::format("{} (number {} of group '{}')", call.text(), number, group.name);
-    const std::vector<char> message = packed(call.text(), own);
-    std::vector<MPI_Request> sends;
-    for (const int other : group.ranks) {
-      if (other == m_rank) continue;
-      MPI_Isend(message.data(), int(message.size()), MPI_CHAR, other, tagOf(number), MPI_COMM_WORLD,
-                &sends.emplace_back());
-    }
+    for (const int other : group.ranks)
+      if (other != m_rank) KERF_CHECK(start(other, tagOf(number), packed(call.text(), own)));
     std::vector<Tensor> result;
     for (const int other : group.ranks) {
       if (other == m_rank) {
@@ -95,19 +101,14 @@ class MpiCommunicator : public Communicator {
                     number, group.name, m_rank, call.text(), other, theirs.text);
       result.push_back(std::move(theirs.tensor));
     }
-    MPI_Waitall(int(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
+    drain();
     return result;
   }
 
   Result<void> send(const Group& group, int to, int tag, const Tensor& tensor) override {
     if (to < 0 || to >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, to);
     KERF_TRY(const Tensor own, tensor.contiguous());
-    std::erase_if(m_sent, [](const std::unique_ptr<Sent>& sent) { return sent->hasArrived(); });
-    auto& kept = m_sent.emplace_back(std::make_unique<Sent>());
-    kept->bytes = packed("send", own);
-    MPI_Isend(kept->bytes.data(), int(kept->bytes.size()), MPI_CHAR, group.ranks[std::size_t(to)], messageTag(tag),
-              MPI_COMM_WORLD, &kept->request);
-    return {};
+    return start(group.ranks[std::size_t(to)], messageTag(tag), packed("send", own));
   }
 
   Result<Tensor> receive(const Group& group, int from, int tag) override {
@@ -121,31 +122,39 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  struct Sent {
-    std::vector<char> bytes;
-    MPI_Request request = MPI_REQUEST_NULL;
-    bool hasArrived() {
-      int done = 0;
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      return done != 0;
-    }
-  };
   // Below 32768 every MPI has tags; collectives take the lower half.
   static int tagOf(std::int64_t number) { return int(number % 16384); }
   static int messageTag(int tag) { return 16384 + tag % 16383; }
 
+  Result<void> start(int to, int tag, std::vector<char> bytes) {
+    std::erase_if(m_sent, [](const std::unique_ptr<SentBytes>& sent) { return sent->hasGone(); });
+    auto sent = std::make_unique<SentBytes>(m_transport, std::move(bytes));
+    if (m_transport.send(to, tag, sent->bytes.data(), std::int64_t(sent->bytes.size()), &sent->request) != 0)
+      return fail(ErrorCode::RuntimeFailed, "MPI does not send {} bytes to rank {}", sent->bytes.size(), to);
+    m_sent.push_back(std::move(sent));
+    return {};
+  }
+
+  /// Waits until what was sent has gone: the bytes must not go before.
+  void drain() {
+    const auto end = Clock::now() + m_timeout;
+    while (Clock::now() < end) {
+      std::erase_if(m_sent, [](const std::unique_ptr<SentBytes>& sent) { return sent->hasGone(); });
+      if (m_sent.empty()) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    for (auto& left : m_sent) left.release();  // still on their way at the end
+    m_sent.clear();
+  }
+
   Result<std::vector<char>> await(int from, int tag, const std::string& what) const {
     const auto end = Clock::now() + m_timeout;
-    for (int arrived = 0;;) {
-      MPI_Message message = MPI_MESSAGE_NULL;
-      MPI_Status status;
-      MPI_Improbe(from, tag, MPI_COMM_WORLD, &arrived, &message, &status);
-      if (arrived != 0) {
-        int bytes = 0;
-        MPI_Get_count(&status, MPI_CHAR, &bytes);
-        std::vector<char> result(std::size_t(std::max(bytes, 0)));
-        MPI_Mrecv(result.data(), bytes, MPI_CHAR, &message, MPI_STATUS_IGNORE);
-        return result;
+    while (true) {
+      void* message = nullptr;
+      if (const std::int64_t bytes = m_transport.poll(from, tag, &message); bytes >= 0) {
+        std::vector<char> result(static_cast<std::size_t>(bytes));
+        if (m_transport.take(message, result.data(), bytes) == 0) return result;
+        return fail(ErrorCode::RuntimeFailed, "MPI does not give what came from rank {}", from);
       }
       if (Clock::now() > end)
         return fail(ErrorCode::RuntimeFailed, "rank {} waited in {} for rank {}", m_rank, what, from);
@@ -153,30 +162,47 @@ class MpiCommunicator : public Communicator {
     }
   }
 
+  const KerfMpiTransport& m_transport;
   std::chrono::milliseconds m_timeout;
   int m_rank = 0, m_size = 1;
   std::map<std::string, std::int64_t> m_numbers;  ///< collectives of each group so far
-  std::vector<std::unique_ptr<Sent>> m_sent;
+  std::vector<std::unique_ptr<SentBytes>> m_sent;
 };
 
-/// A rank that leaves early must not wait in MPI_Finalize for those that wait for it.
-void finish() {
-  int done = 0;
-  MPI_Finalized(&done);
-  if (done == 0) MPI_Finalize();
+/// Stays open for as long as the process lives: MPI ends with it.
+Result<const KerfMpiTransport*> openTransport(const std::vector<std::filesystem::path>& folders) {
+  constexpr const char* file = "kerf_mpi.so";
+  std::string why = "kerf_mpi.so was not built";
+  for (const auto& folder : folders) {
+    std::error_code ignored;
+    const std::filesystem::path path = folder / file;
+    if (!std::filesystem::is_regular_file(path, ignored)) continue;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) {
+      why = dlerror();
+      continue;
+    }
+    const auto entry = reinterpret_cast<KerfMpiEntry>(dlsym(library, "kerfMpiTransport"));
+    const KerfMpiTransport* transport = entry != nullptr ? entry() : nullptr;
+    if (transport != nullptr && transport->version == kerfMpiVersion) return transport;
+    why = path.string() + " is of another version of Kerf";
+  }
+  return fail(ErrorCode::Environment, "there is no MPI here: {}", why);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> openMpiWorld(std::chrono::milliseconds timeout) {
-  int started = 0, level = 0;
-  MPI_Initialized(&started);
-  if (started == 0) {
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-      return fail(ErrorCode::Environment, "MPI does not start");
-    std::atexit(finish);
-  }
-  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(timeout));
+int startedByMpirun() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* value = std::getenv(name)) return std::max(1, std::atoi(value));
+  return 1;
+}
+
+Result<std::unique_ptr<Communicator>> openMpiWorld(const std::vector<std::filesystem::path>& folders,
+                                                   std::chrono::milliseconds timeout) {
+  KERF_TRY(const KerfMpiTransport* const transport, openTransport(folders));
+  if (transport->start() != 0) return fail(ErrorCode::Environment, "MPI does not start");
+  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(*transport, timeout));
 }
 
 }  // namespace kerf::inline distributed::inline mpi

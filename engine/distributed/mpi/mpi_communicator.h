@@ -1,14 +1,21 @@
-// The ranks of a world as processes that mpirun started. The only file that knows MPI.
+// The ranks of a world as processes that mpirun started. MPI itself is in kerf_mpi.so, opened when it is needed: without
+// it, and without MPI on the machine, everything else runs.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "engine/distributed/group/communicator.h"
 
 namespace kerf::inline distributed::inline mpi {
 
+/// How many processes mpirun started with this one, told from its environment; 1 where it started none.
+int startedByMpirun();
+
 /// This process as a rank of MPI's world; MPI is set up with the first one and torn down when the process ends. Messages
-/// that do not come within `timeout` are errors that name who is missing. Environment where MPI does not start.
-Result<std::unique_ptr<Communicator>> openMpiWorld(std::chrono::milliseconds timeout = std::chrono::seconds(30));
+/// that do not come within `timeout` are errors that name who is missing. `folders` are where kerf_mpi.so may be.
+/// Environment where it is not there or MPI does not start.
+Result<std::unique_ptr<Communicator>> openMpiWorld(const std::vector<std::filesystem::path>& folders,
+                                                   std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
 }  // namespace kerf::inline distributed::inline mpi
