@@ -8,6 +8,6 @@
 namespace kerf::cli {
 
 /// A line for each, at most ten, and how many more there are.
-void printAnnotations(const std::vector<AnnotationRow>& rows);
+void printAnnotations(const std::vector<workbench::AnnotationRow>& rows);
 
 }  // namespace kerf::cli

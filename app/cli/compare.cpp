@@ -5,6 +5,7 @@
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/pass_check.h"
+#include "app/cli/rank_runs.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/verify_report.h"
 
@@ -50,6 +51,20 @@ Result<int> runAgainst(Context& context, const CompareRequest& request, const st
   return verification.good() ? 0 : 1;
 }
 
+/// A folder with a file for each rank: all of them together.
+Result<int> compareEachRank(Context& context, const CompareRequest& request, const std::string& against) {
+  if (!request.emulate.empty() || !request.passes.usual() || request.graph.stage == "joint")
+    return fail(ErrorCode::BadUsage, "ranks are compared as they are: without passes, emulation and training");
+  return runOnRanks(context, {.graph = request.graph,
+                              .purpose = RankRunsRequest::Purpose::Compare,
+                              .against = against,
+                              .backend = request.backend,
+                              .dtype = {},
+                              .plants = request.plants,
+                              .tolerance = request.tolerance < 0 ? 1e-3 : request.tolerance,
+                              .timeout = request.timeout});
+}
+
 }  // namespace
 
 void addCompare(CommandLine& line) {
@@ -59,9 +74,11 @@ void addCompare(CommandLine& line) {
                "  kerf compare c3/g1 --nodes --json\n"
                "  kerf compare repro.py --plant relu=accuracy --nodes\n"
                "  kerf compare model.pt2 --train\n"
-               "  kerf compare before.py --against after.py");
+               "  kerf compare before.py --against after.py\n"
+               "  kerf compare ranks --against whole.py");
   auto request = std::make_shared<CompareRequest>();
-  command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
+  command.add_option("GRAPH", request->graph.text, "Path or store id, or a folder with rank0.py, rank1.py, …")
+      ->required();
   command.add_option("--backend", request->backend, "Backend of the compiled side: llvm, interp or cuda")
       ->capture_default_str();
   addAccuracyOptions(command, request->tolerance, request->accuracy, true,
@@ -103,6 +120,7 @@ void addCompare(CommandLine& line) {
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
   line.onRun(command, [request, against, check, dump](Context& context) {
+    if (namesRanks(request->graph.text)) return compareEachRank(context, *request, *against);
     return against->empty() ? runCompare(context, *request, *check, *dump) : runAgainst(context, *request, *against);
   });
 }

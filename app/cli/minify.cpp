@@ -5,6 +5,7 @@
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/oracle_options.h"
+#include "app/cli/rank_runs.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -97,7 +98,20 @@ std::string optionOfLimit(std::string limit) {
   return limit.empty() ? limit : "--" + limit;
 }
 
+/// A folder with a file for each rank: one search for all of them.
+Result<int> minifyEachRank(Context& context, const MinifyRequest& request) {
+  if (request.oracle.oracle != "engine" || !request.oracle.passes.usual())
+    return fail(ErrorCode::BadUsage, "ranks are minified by Kerf's own engine, without passes");
+  MinifyRanksRequest ranks{.graph = request.graph};
+  ranks.plants = request.oracle.plants;
+  ranks.tolerance = request.oracle.tolerance;
+  ranks.timeout = request.oracle.timeout;
+  if (!request.output.empty()) ranks.output = request.output;
+  return minifyOnRanks(context, ranks);
+}
+
 Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
+  if (namesRanks(arguments.request.graph.text)) return minifyEachRank(context, arguments.request);
   if (arguments.judge) return runJudge(context, arguments);
   const bool events = arguments.progress == "json";
   Progress progress;
@@ -131,10 +145,12 @@ void addMinify(CommandLine& line) {
   auto& command = line.add("minify", "Reduce a failing graph to the smallest one that fails in the same way",
                            "  kerf minify minifier_launcher.py --plant relu=accuracy -o small\n"
                            "  kerf minify c3/g1 --oracle command --check ./still-fails.sh\n"
-                           "  kerf minify small/repro.py --plant relu=accuracy --judge");
+                           "  kerf minify small/repro.py --plant relu=accuracy --judge\n"
+                           "  kerf minify ranks -o small");
   auto arguments = std::make_shared<MinifyArguments>();
   auto& request = arguments->request;
-  command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
+  command.add_option("GRAPH", request.graph.text, "Path or store id, or a folder with rank0.py, rank1.py, …")
+      ->required();
   addOracleOptions(command, request.oracle);
   command.add_option("--jobs", request.jobs, "Number of candidates to test at once")
       ->check(CLI::Range(1, 64))

@@ -1,4 +1,6 @@
 // kerf ranks FOLDER: traces of several ranks beside each other.
+#include <cmath>
+
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
@@ -22,6 +24,7 @@ void printRanks(const RanksDoc& doc) {
              doc.timeline.size() == 1 ? "collective" : "collectives",
              doc.graphs.empty() ? std::string("every graph the same")
                                 : counted(std::int64_t(doc.graphs.size()), "graph") + " not the same on all ranks");
+  if (!doc.absent.empty()) fmt::print("{}: no file, nothing is known\n", ranksName(doc.absent));
   for (const auto& graph : doc.graphs) {
     if (graph.index < 0)
       fmt::print("{} {}: not on all ranks\n", graph.compileId, graph.stage);
@@ -56,18 +59,71 @@ Result<int> runRanksCommand(Context& context, const RanksRequest& request) {
   return doc.graphs.empty() && doc.culprits.empty() ? 0 : 1;
 }
 
+void printTrained(const TrainedExample& done) {
+  fmt::print("{} ranks {}, images of {} in {}: one step in {}\n", done.ranks,
+             done.overMpi ? "over MPI" : "in one process", fmt::join(done.images, " x "), done.dtype,
+             durationText(done.time));
+  std::vector<std::string> collectives;
+  for (const auto& row : done.collectives) collectives.push_back(fmt::format("{} x{}", row.op, row.calls));
+  fmt::print("loss {:.9g}, gradients of {} parameters; collectives of a rank: {}\n", done.loss, done.parameters,
+             collectives.empty() ? "none" : fmt::format("{}", fmt::join(collectives, ", ")));
+  if (done.isCompared)
+    fmt::print("one rank: loss {:.9g}; gradients differ by {:.2g} of their largest values\n", done.wholeLoss,
+               done.gradientDifference);
+}
+
+/// Loss and gradients are those of one rank (exit 1 if not).
+bool isTrainedRight(const TrainedExample& done) {
+  if (!done.isCompared) return true;
+  const double most = done.dtype == "f64" ? 1e-9 : 1e-4;
+  return std::abs(done.loss - done.wholeLoss) <= most * std::max(1.0, std::abs(done.wholeLoss)) &&
+         done.gradientDifference <= most;
+}
+
+Result<int> runTraining(Context& context, const TrainExampleRequest& request) {
+  KERF_TRY(const TrainedExample done, context.perform(request));
+  if (done.rank == 0 && context.json)
+    printJson(jsonOf(done));
+  else if (done.rank == 0)
+    printTrained(done);
+  return isTrainedRight(done) ? 0 : 1;
+}
+
 }  // namespace
 
 void addRanks(CommandLine& line) {
   auto& command = line.add(
       "ranks", "Compare the traces of several ranks: graphs, collectives, who waits for whom (exit 1 if they differ)",
       "  kerf ranks traces\n"
-      "  kerf ranks traces --json");
+      "  kerf ranks traces --json\n"
+      "  kerf ranks --train convnext\n"
+      "  mpirun -n 4 kerf ranks --train convnext --dtype f64");
   auto request = std::make_shared<RanksRequest>();
+  auto training = std::make_shared<TrainExampleRequest>();
+  training->example.clear();
+  command.add_option("FOLDER", request->path,
+                     "Folder with a TORCH_TRACE log of each rank (rank0.log, rank1.log.gz, …)");
   command
-      .add_option("FOLDER", request->path, "Folder with a TORCH_TRACE log of each rank (rank0.log, rank1.log.gz, …)")
-      ->required();
-  line.onRun(command, [request](Context& context) { return runRanksCommand(context, *request); });
+      .add_option("--train", training->example,
+                  "Train one step of the bundled example instead, on ranks of this process or on those of mpirun, and "
+                  "compare it with one rank (exit 1 if they differ): convnext")
+      ->type_name("EXAMPLE")
+      ->excludes("FOLDER");
+  command.add_option("--ranks", training->ranks, "Ranks of this process")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->needs("--train");
+  command.add_option("--dtype", training->dtype, "f32 or f64")
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->capture_default_str()
+      ->needs("--train");
+  command.add_flag("--full", training->isFull, "The sizes of PyTorch's example, which take tens of gigabytes")
+      ->needs("--train");
+  line.onRun(command, [request, training](Context& context) -> Result<int> {
+    if (!training->example.empty()) return runTraining(context, *training);
+    if (request->path.empty()) return fail(ErrorCode::BadUsage, "give a folder of traces, or an example to train");
+    return runRanksCommand(context, *request);
+  });
 }
 
 }  // namespace kerf::cli

@@ -8,6 +8,7 @@
 #include "app/cli/numbers.h"
 #include "app/cli/options.h"
 #include "app/cli/pass_check.h"
+#include "app/cli/rank_runs.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/run_reports.h"
 #include "app/cli/text_table.h"
@@ -86,7 +87,20 @@ void printReport(const RunRequest& request, const RunReport& report) {
   if (report.profile && request.memory) printMemory(*report.profile);
 }
 
+/// A folder with a file for each rank: all of them together.
+Result<int> runEachRank(Context& context, const RunRequest& request) {
+  if (!request.save.empty() || !request.expect.empty() || !request.then.empty() || request.profile || request.memory)
+    return fail(ErrorCode::BadUsage, "ranks run together: files of values, other sizes and profiles are of one graph");
+  if (!request.passes.usual() || request.graph.stage == "joint")
+    return fail(ErrorCode::BadUsage, "ranks run together: their graphs run as they are, without passes and training");
+  RankRunsRequest ranks{.graph = request.graph, .backend = request.backend, .dtype = request.dtype};
+  if (request.precision == "fp64") ranks.dtype = "f64";
+  ranks.timeout = request.timeout;
+  return runOnRanks(context, ranks);
+}
+
 Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice, const ReproDump& dump) {
+  if (namesRanks(request.graph.text)) return runEachRank(context, request);
   KERF_CHECK(takeNumericCheck(request.passes, choice));
   KERF_CHECK(dumpBefore(context, dump, request.graph));
   const auto ran = context.perform(request);
@@ -130,9 +144,12 @@ void addRun(CommandLine& line) {
                            "  kerf run trace.log#aot_forward_graph --sym s0=8 --sym s1=3\n"
                            "  kerf run dynamic.py --backend llvm --sym s0=8 --then s0=16 --then s0=1\n"
                            "  kerf run c3/g1 --save outputs.safetensors\n"
-                           "  kerf run model.pt2 --train --expect train_ref.safetensors");
+                           "  kerf run model.pt2 --train --expect train_ref.safetensors\n"
+                           "  kerf run ranks");
   auto request = std::make_shared<RunRequest>();
-  command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
+  command
+      .add_option("GRAPH", request->graph.text, "Path or store id; a folder with rank0.py, rank1.py, … runs all ranks")
+      ->required();
   command.add_option("--backend", request->backend, "interp, llvm or cuda")->capture_default_str();
   command
       .add_option("--dtype", request->dtype,

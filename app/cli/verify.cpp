@@ -1,13 +1,25 @@
 // kerf verify CAPTURE: every recorded stage of a compilation against the one before it.
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
+#include "app/cli/rank_runs.h"
 #include "app/cli/verify_report.h"
 
 namespace kerf::cli {
 
 namespace {
 
+/// A folder with a file for each rank: stages and passes on collectives, all ranks together.
+Result<int> verifyEachRank(Context& context, const VerifyRequest& request) {
+  if (request.ownPasses || !request.passes.usual() || !request.compile.empty() || !request.stage.empty())
+    return fail(ErrorCode::BadUsage, "ranks are verified together: choose no compile id, stage or passes");
+  RankRunsRequest ranks{.graph = request.capture, .purpose = RankRunsRequest::Purpose::Verify};
+  ranks.against = request.against.text;
+  ranks.timeout = request.timeout;
+  return runOnRanks(context, ranks);
+}
+
 Result<int> runVerify(Context& context, const VerifyRequest& request) {
+  if (namesRanks(request.capture.text)) return verifyEachRank(context, request);
   KERF_TRY(const auto verification, context.perform(request));
   if (context.json)
     printJson(verificationJson(request, verification));
@@ -27,7 +39,8 @@ void addVerify(CommandLine& line) {
                            "  kerf verify trace.log --compile-id 0/0 --stage inductor_post_grad_graph\n"
                            "  kerf verify torch_compile_debug/run_x --json\n"
                            "  kerf verify trace.log --own-passes --config reinplace_inplaceable_ops.enabled=true\n"
-                           "  kerf verify trace.log#aot_forward_graph --against other.log#aot_forward_graph");
+                           "  kerf verify trace.log#aot_forward_graph --against other.log#aot_forward_graph\n"
+                           "  kerf verify ranks");
   auto request = std::make_shared<VerifyRequest>();
   command.add_option("CAPTURE", request->capture.text, "Log, debug folder, folder of graph transforms, or store id")
       ->required();

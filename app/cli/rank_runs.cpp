@@ -1,0 +1,65 @@
+#include "app/cli/rank_runs.h"
+
+#include <algorithm>
+
+#include "app/cli/json_forms.h"
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+void printRankRows(const RankRunsDoc& doc) {
+  for (const auto& rank : doc.ranks)
+    for (std::size_t i = 0; i < rank.outputs.size(); ++i)
+      fmt::print("rank {}  out{}  {}\n", rank.rank, i, rank.outputs[i]);
+  TextTable table({"rank", "output", "max abs error", "verdict"});
+  bool isAny = false;
+  for (const auto& rank : doc.ranks)
+    for (const auto& verdict : rank.verdicts) {
+      table.add({std::to_string(rank.rank), verdict.name, fmt::format("{:.3g}", verdict.maxAbsError),
+                 verdict.same ? std::string("same") : "DIFFERENT: " + verdict.reason});
+      isAny = true;
+    }
+  if (isAny) fmt::print("{}", table.text());
+}
+
+void printRankRuns(const RankRunsDoc& doc) {
+  printRankRows(doc);
+  for (const auto& check : doc.checks)
+    fmt::print("{}: {}\n", check.what, check.same ? std::string("same") : "DIFFERENT: " + check.text);
+  if (!doc.failure.empty()) fmt::print("the ranks do not come to an end: {}\n", doc.failure);
+  if (doc.first.rank >= 0)
+    fmt::print("first: rank {}, node {} ({}): {}\n", doc.first.rank, doc.first.node, doc.first.target, doc.first.text);
+  if (doc.ranks.empty()) return;
+  const auto same = std::ranges::count(doc.ranks, true, &RankRunDoc::same);
+  fmt::print("{} of {} ranks {} in {}\n", same, doc.ranks.size(),
+             doc.ranks[0].verdicts.empty() ? "ran together" : "are the same", durationText(doc.time));
+}
+
+}  // namespace
+
+Result<int> runOnRanks(Context& context, const RankRunsRequest& request) {
+  KERF_TRY(const RankRunsDoc doc, context.perform(request));
+  if (context.json)
+    printJson(jsonOf(doc));
+  else
+    printRankRuns(doc);
+  return doc.good() ? 0 : 1;
+}
+
+Result<int> minifyOnRanks(Context& context, const MinifyRanksRequest& request) {
+  KERF_TRY(const MinifiedRanks found, context.perform(request));
+  if (context.json) {
+    printJson(jsonOf(found));
+    return 0;
+  }
+  fmt::print("{} -> {} calls of all ranks, {} tests\n", found.startNodes, found.nodes, found.tests);
+  fmt::print("fails with   {}\n", found.failure);
+  fmt::print("minimal      {}\n", found.isMinimal ? "no call can become an input, and no result be left out"
+                                                  : "not proven: the search was stopped");
+  fmt::print("written to   {} (rank0.py, …)\n", found.folder);
+  return 0;
+}
+
+}  // namespace kerf::cli

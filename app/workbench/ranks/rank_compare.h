@@ -1,0 +1,22 @@
+// What a child does with the graphs of all ranks.
+#pragma once
+
+#include "app/workbench/protocol/rank_runs.h"
+#include "app/workbench/ranks/rank_sources.h"
+#include "minifier/oracle/engine_oracle.h"
+
+namespace kerf::workbench {
+
+/// In float64, as the reference is.
+Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& programs);
+
+/// Runs the compiled graphs; they are compiled one after the other, before any rank starts.
+Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile);
+
+/// Interpreter, compiled graphs and fp64 against each other on every rank; the first node that differs, where one does.
+Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const EngineOracleOptions& options);
+
+/// The ranks' graphs against the graph of one rank: outputs put together, and nodes of the same name. All in float64.
+Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole);
+
+}  // namespace kerf::workbench

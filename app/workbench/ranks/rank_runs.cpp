@@ -1,0 +1,199 @@
+// perform(RankRunsRequest): the graphs of all ranks run, compared and verified together, in a child.
+#include "app/workbench/engine_options.h"
+#include "app/workbench/protocol/rank_files.h"
+#include "app/workbench/ranks/rank_compare.h"
+#include "app/workbench/workbench.h"
+#include "engine/accuracy/expectation.h"
+#include "engine/distributed/graphs/collective_passes.h"
+#include "engine/process/in_child.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+using Purpose = RankRunsRequest::Purpose;
+
+std::string shortText(const Value& value) {
+  if (value.isTensor()) return tensorText(value.tensor());
+  if (const auto* integer = value.as<std::int64_t>()) return std::to_string(*integer);
+  return value.isNone() ? "None" : "?";
+}
+
+Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
+                            const CompileOptions& compile) {
+  std::vector<RankProgram> programs = given;
+  if (request.dtype == "f64") {
+    KERF_TRY(programs, ranksInFloat64(given));
+  }
+  Result<Replay> replay = Replay();
+  if (request.backend == "interp")
+    replay = replayRanks(programs, {});
+  else
+    replay = replayCompiled(programs, compile);
+  KERF_CHECK(replay);
+  RankRunsDoc doc;
+  if (!replay->ran) {
+    doc.failure = replay->ran.error().text();
+    doc.failedRank = replay->failedRank;
+    return doc;
+  }
+  for (std::size_t rank = 0; rank < replay->ranks.size(); ++rank) {
+    doc.ranks.push_back({int(rank), {}, {}, true});
+    for (const Value& output : replay->ranks[rank].outputs) doc.ranks.back().outputs.push_back(shortText(output));
+  }
+  return doc;
+}
+
+/// Two sets of ranks' graphs by value, on the inputs of the first.
+RankCheckDoc valueCheck(std::string what, const std::vector<RankProgram>& before,
+                        const std::vector<RankProgram>& after) {
+  RankCheckDoc check{std::move(what), false, {}};
+  const Replay first = replayRanks(before, {}), second = replayRanks(after, {});
+  if (!first.ran)
+    check.text = "before: " + first.ran.error().text();
+  else if (!second.ran)
+    check.text = "after: " + second.ran.error().text();
+  else
+    check.text = firstOfRanks(first.ranks, second.ranks);
+  check.same = check.text.empty();
+  return check;
+}
+
+Result<void> checkPasses(const std::vector<RankProgram>& programs, const std::string& of, RankRunsDoc& doc) {
+  for (const CollectivePass& pass : collectivePasses()) {
+    std::vector<RankProgram> changed = programs;
+    for (RankProgram& program : changed) KERF_CHECK(pass.run(program.module));
+    doc.checks.push_back(valueCheck(fmt::format("{}{}", of, pass.name), programs, changed));
+  }
+  return {};
+}
+
+/// What two stages of the same compilation take is the same: then the later one runs on what the earlier one got.
+bool takeTheSame(const RankSources& a, const RankSources& b) {
+  if (a.programs.size() != b.programs.size()) return false;
+  for (std::size_t rank = 0; rank < a.programs.size(); ++rank) {
+    const ValueList &first = a.programs[rank].inputs, &second = b.programs[rank].inputs;
+    if (first.size() != second.size()) return false;
+    for (std::size_t i = 0; i < first.size(); ++i)
+      if (first[i].isTensor() != second[i].isTensor() ||
+          (first[i].isTensor() && first[i].tensor().sizes() != second[i].tensor().sizes()))
+        return false;
+  }
+  return true;
+}
+
+struct RankStages {
+  std::vector<RankStage> names;
+  std::vector<RankSources> graphs;
+};
+
+/// The graphs that AOTAutograd and what comes after it left; the others call what has no kernels yet.
+bool isRunStage(const RankStage& stage) {
+  return stage.stage.starts_with("aot_") || stage.stage.find("post_grad") != std::string::npos || stage.stage.empty();
+}
+
+Result<RankStages> openStages(Workbench& bench, const RankRunsRequest& request, const Job& job) {
+  const auto [folder, chosen] = splitRanksAddress(request.graph.text);
+  RankStages stages;
+  KERF_TRY(const auto all, stagesOfRanks(folder));
+  for (const RankStage& stage : all) {
+    const bool isAsked = chosen.empty() ? all.size() == 1 || isRunStage(stage) : stage.name == chosen;
+    if (!isAsked || stage.stage == "aot_joint_graph") continue;
+    KERF_TRY(RankSources sources, rankSources(bench, request.graph, stage.name, job));
+    stages.names.push_back(stage);
+    stages.graphs.push_back(std::move(sources));
+  }
+  if (stages.graphs.empty())
+    return fail(ErrorCode::NotFound, "{} has no graph of a rank that can be run", request.graph.text);
+  return stages;
+}
+
+Result<RankRunsDoc> verifyStages(const RankStages& stages) {
+  RankRunsDoc doc;
+  for (std::size_t i = 0; i < stages.graphs.size(); ++i) {
+    KERF_TRY(const auto wide, ranksInFloat64(stages.graphs[i].programs));
+    const std::string of = stages.graphs.size() == 1 ? std::string() : stages.names[i].name + ": ";
+    KERF_CHECK(checkPasses(wide, of, doc));
+    for (std::size_t k = i + 1; k < stages.graphs.size(); ++k) {
+      if (stages.names[i].compileId != stages.names[k].compileId || !takeTheSame(stages.graphs[i], stages.graphs[k]))
+        continue;
+      std::vector<RankProgram> later = stages.graphs[k].programs;
+      for (std::size_t rank = 0; rank < later.size(); ++rank)
+        later[rank].inputs = stages.graphs[i].programs[rank].inputs;
+      KERF_TRY(const auto wideLater, ranksInFloat64(later));
+      doc.checks.push_back(
+          valueCheck(fmt::format("{} -> {}", stages.names[i].name, stages.names[k].name), wide, wideLater));
+      break;
+    }
+  }
+  return doc;
+}
+
+Result<RankRunsDoc> againstRanks(Workbench& bench, const RankRunsRequest& request, const RankSources& own,
+                                 const Job& job) {
+  GraphAddress other = request.graph;
+  other.text = request.against;
+  KERF_TRY(RankSources sources, rankSources(bench, other, splitRanksAddress(request.against).second, job));
+  if (sources.programs.size() != own.programs.size())
+    return fail(ErrorCode::BadUsage, "{} has {} ranks, {} has {}", request.graph.text, own.programs.size(),
+                request.against, sources.programs.size());
+  for (std::size_t rank = 0; rank < own.programs.size(); ++rank)
+    sources.programs[rank].inputs = own.programs[rank].inputs;
+  const std::function body = [&]() -> Result<RankRunsDoc> {
+    KERF_TRY(const auto before, ranksInFloat64(own.programs));
+    KERF_TRY(const auto after, ranksInFloat64(sources.programs));
+    RankRunsDoc doc;
+    doc.checks.push_back(valueCheck("against " + request.against, before, after));
+    return doc;
+  };
+  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+}
+
+Result<RankRunsDoc> againstWhole(Workbench& bench, const RankRunsRequest& request, RankSources own, const Job& job) {
+  GraphAddress address = request.graph;
+  address.text = request.against;
+  KERF_TRY(GraphSource found, resolveGraph(bench, address, job));
+  KERF_TRY(const RunnableGraph whole, runnable(std::move(found), job));
+  KERF_CHECK(takePartsOf(whole, own.programs));
+  const std::function body = [&]() -> Result<RankRunsDoc> {
+    return compareWithWhole(own.programs, {whole.graph().module, whole.inputs});
+  };
+  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+}
+
+Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, const Job& job) {
+  const std::string graph = splitRanksAddress(request.graph.text).second;
+  if (request.purpose == Purpose::Verify && request.against.empty()) {
+    KERF_TRY(const RankStages stages, openStages(bench, request, job));
+    const std::function body = [&] { return verifyStages(stages); };
+    return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+  }
+  KERF_TRY(RankSources own, rankSources(bench, request.graph, graph, job));
+  if (!request.against.empty())
+    return namesRanks(request.against) ? againstRanks(bench, request, own, job)
+                                       : againstWhole(bench, request, std::move(own), job);
+  KERF_TRY(auto options, engineOptions(request.plants, {}, request.tolerance, request.timeout));
+  KERF_CHECK(setBackend(options, request.backend));
+  options.compile.cache = bench.codeCache(job);
+  for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
+  const std::function body = [&]() -> Result<RankRunsDoc> {
+    if (request.purpose == Purpose::Run) return runOnly(own.programs, request, options.compile);
+    return compareRanks(own.programs, options);
+  };
+  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+}
+
+}  // namespace
+
+Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& request, const Job& job) {
+  if (request.dtype != "f64" && !request.dtype.empty())
+    return fail(ErrorCode::BadUsage, "ranks run as recorded or in f64, not in {}", request.dtype);
+  const auto start = std::chrono::steady_clock::now();
+  auto doc = performOn(bench, request, job);
+  if (!doc) return doc;
+  doc->graph = splitRanksAddress(request.graph.text).second;
+  doc->time = std::chrono::steady_clock::now() - start;
+  return doc;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,107 @@
+#include "app/workbench/ranks/rank_sources.h"
+
+#include <cmath>
+
+#include "app/workbench/protocol/rank_files.h"
+#include "engine/accuracy/same.h"
+#include "engine/distributed/group/collectives.h"
+#include "engine/distributed/replay/whole_values.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+Result<std::vector<std::filesystem::path>> filesOfAllRanks(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> result;
+  for (const auto& [rank, file] : rankFiles(folder)) {
+    if (rank == int(result.size())) {
+      result.push_back(file);
+      continue;
+    }
+    if (rank < int(result.size()))
+      return fail(ErrorCode::BadUsage, "{} has two files of rank {}: {} and {}", folder.string(), rank,
+                  result.back().filename().string(), file.filename().string());
+    return fail(ErrorCode::NotFound, "{} has no file of rank {}, but one of rank {}: collectives need all ranks",
+                folder.string(), result.size(), rank);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<RankSources> rankSources(Workbench& bench, const GraphAddress& address, const std::string& graph,
+                                const Job& job) {
+  KERF_TRY(const auto files, filesOfAllRanks(splitRanksAddress(address.text).first));
+  RankSources result;
+  for (const auto& file : files) {
+    GraphAddress own = address;
+    own.text = graph.empty() ? file.string() : fmt::format("{}#{}", file.string(), graph);
+    own.seed += result.sources.size();
+    KERF_TRY(GraphSource found, resolveGraph(bench, own, job));
+    KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
+    result.programs.push_back({source.graph().module, source.inputs});
+    result.sources.push_back(std::move(source));
+  }
+  return result;
+}
+
+Result<std::vector<RankStage>> stagesOfRanks(const std::filesystem::path& folder) {
+  KERF_TRY(const auto files, filesOfAllRanks(folder));
+  if (files.empty()) return fail(ErrorCode::NotFound, "{} has no files of ranks", folder.string());
+  KERF_TRY(const Capture capture, importCapture(files[0]));
+  std::vector<RankStage> stages;
+  for (const CapturedGraph& graph : capture.graphs)
+    stages.push_back({graph.name, graph.origin.compileId, graph.origin.stage});
+  return stages;
+}
+
+Result<void> takePartsOf(const RunnableGraph& whole, std::vector<RankProgram>& programs) {
+  const Graph& graph = whole.graph().module.graph;
+  const auto placeholders = graph.placeholders();
+  for (std::size_t i = 0; i < whole.inputs.size(); ++i) {
+    const std::string& name = graph.node(placeholders[i]).name();
+    std::vector<Sizes> sizes;
+    for (const RankProgram& program : programs) {
+      if (program.inputs.size() != whole.inputs.size())
+        return fail(ErrorCode::ShapeMismatch, "a rank's graph takes {} inputs, the whole one {}", program.inputs.size(),
+                    whole.inputs.size());
+      if (program.inputs[i].isTensor()) sizes.push_back(program.inputs[i].tensor().sizes());
+    }
+    if (!whole.inputs[i].isTensor()) {
+      for (RankProgram& program : programs) program.inputs[i] = whole.inputs[i];
+      continue;
+    }
+    const Tensor& tensor = whole.inputs[i].tensor();
+    const auto placement = placementOfSizes(tensor.sizes(), sizes);
+    if (!placement || sizes.size() != programs.size())
+      return fail(ErrorCode::ShapeMismatch, "the ranks' inputs '{}' are no parts of one of sizes [{}]", name,
+                  fmt::join(tensor.sizes(), ", "));
+    for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+      Result<Tensor> part = tensor;
+      if (placement->isShard())
+        part = chunkOf(tensor, placement->dim, std::int64_t(programs.size()), std::int64_t(rank));
+      KERF_CHECK(part);
+      programs[rank].inputs[i] = Value(std::move(*part));
+    }
+  }
+  return {};
+}
+
+std::string firstOfRanks(const std::vector<ReplayedRank>& before, const std::vector<ReplayedRank>& after) {
+  constexpr double exactly = 1e-12;  // both in float64: sums may be added up in another order
+  for (std::size_t rank = 0; rank < before.size(); ++rank) {
+    if (before[rank].outputs.size() != after[rank].outputs.size())
+      return fmt::format("rank {}: {} results instead of {}", rank, after[rank].outputs.size(),
+                         before[rank].outputs.size());
+    for (std::size_t i = 0; i < before[rank].outputs.size(); ++i) {
+      const auto report =
+          same(before[rank].outputs[i], after[rank].outputs[i], Value(), {.tolerance = exactly, .equalNan = true});
+      if (!report.same)
+        return fmt::format("rank {}: result {}: {}", rank, i,
+                           report.outputs.empty() ? "differs" : report.outputs[0].reason);
+    }
+  }
+  return {};
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,35 @@
+// The graphs of all ranks cut down together, to the smallest that still fail in the same way.
+#pragma once
+
+#include <stop_token>
+
+#include "engine/distributed/replay/rank_replay.h"
+
+namespace kerf::inline distributed::inline replay {
+
+/// How the ranks fail together: "mismatch: …", "values: …"; empty where they do not.
+using RanksOracle = std::function<Result<std::string>(const std::vector<RankProgram>& programs)>;
+
+struct RanksSearch {
+  int mostTests = 2000;
+  std::stop_token stop = {};
+  std::function<void(std::size_t nodes, int tests)> onStep = {};  ///< of every smaller set that still fails
+};
+
+struct SmallestRanks {
+  std::vector<RankProgram> programs;
+  std::string failure;
+  std::size_t startNodes = 0, nodes = 0;  ///< calls of all ranks
+  int tests = 0;
+  bool isMinimal = false;  ///< no call can be made an input any more, on all ranks, and no result left out
+};
+
+/// Calls become inputs with the values that they had, results are left out, and what is then not needed goes: on every
+/// rank the nodes of the same names. BadInput where the ranks do not fail.
+Result<SmallestRanks> minifyRanks(const std::vector<RankProgram>& start, const RanksOracle& oracle,
+                                  const RanksSearch& search = {});
+
+/// How many calls they have.
+std::size_t callsOf(const std::vector<RankProgram>& programs);
+
+}  // namespace kerf::inline distributed::inline replay

@@ -1,0 +1,96 @@
+// Graphs of several ranks from the command line: sharded, run, compared, verified and minified together.
+#include "tests/support/cli_test.h"
+
+namespace kerf::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// relu(x @ w1) @ w2, as readable text.
+constexpr const char* layerText = R"(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[6, 8][8, 1]cpu", w1: "f32[8, 12][12, 1]cpu", w2: "f32[12, 8][8, 1]cpu"):
+        up: "f32[6, 12][12, 1]cpu" = torch.ops.aten.mm.default(x, w1)
+        act: "f32[6, 12][12, 1]cpu" = torch.ops.aten.relu.default(up)
+        down: "f32[6, 8][8, 1]cpu" = torch.ops.aten.mm.default(act, w2)
+        out: "f32[6, 8][8, 1]cpu" = torch.ops.aten.tanh.default(down)
+        return (out,)
+)";
+
+class RanksCommandTest : public CliTest {
+ protected:
+  std::string layer() const { return write("layer.txt", layerText).string(); }
+  /// Four ranks' graphs of the layer, split by columns and then by rows.
+  std::string sharded() {
+    const std::string to = (folder / "ranks").string();
+    const auto made = run({"shard", layer(), "--mesh", "4", "--placement", "w1=S1", "--placement", "w2=S0", "-o", to});
+    EXPECT_EQ(made.status, 0) << made.errors;
+    return to;
+  }
+  void edit(const std::string& file, const std::string& from, const std::string& to) const {
+    std::ifstream in(file);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, from.size(), to);
+    std::ofstream(file) << text;
+  }
+};
+
+TEST_F(RanksCommandTest, RunsAllRanksOfAFolder) {
+  const auto doc = runJson({"run", sharded()});
+  ASSERT_EQ(doc["ranks"].size(), 4U);
+  EXPECT_THAT(doc["ranks"][3]["outputs"][0].get<std::string>(), HasSubstr("f32[6, 8]"));
+}
+
+TEST_F(RanksCommandTest, PutsTheRanksBesideTheGraphOfOneRank) {
+  const std::string ranks = sharded();
+  const auto doc = runJson({"compare", ranks, "--against", layer()});
+  EXPECT_TRUE(doc["checks"][0]["same"]) << doc.dump();
+  edit(ranks + "/rank2.txt", "aten.relu.default", "aten.neg.default");
+  const auto wrong = runJson({"compare", ranks, "--against", layer()}, 1);
+  EXPECT_FALSE(wrong["checks"][0]["same"]);
+  EXPECT_EQ(wrong["first"]["rank"], 2) << wrong.dump();
+}
+
+TEST_F(RanksCommandTest, NamesTheRankAndNodeOfAPlantedFault) {
+  const auto doc = runJson({"compare", sharded(), "--plant", "relu=accuracy"}, 1);
+  EXPECT_EQ(doc["first"]["rank"], 0);
+  EXPECT_THAT(doc["first"]["target"].get<std::string>(), HasSubstr("relu"));
+}
+
+TEST_F(RanksCommandTest, VerifiesPassesOnCollectives) {
+  const auto doc = runJson({"verify", sharded()});
+  ASSERT_EQ(doc["checks"].size(), 3U);
+  EXPECT_EQ(doc["checks"][1]["what"], "waits sunk");
+}
+
+TEST_F(RanksCommandTest, MinifiesCollectivesThatDoNotMeet) {
+  const std::string ranks = sharded(), small = (folder / "small").string();
+  edit(ranks + "/rank1.txt", "'sum'", "'max'");
+  const auto run1 = runJson({"run", ranks}, 1);
+  EXPECT_THAT(run1["failure"].get<std::string>(), HasSubstr("rank 1 calls all_reduce of max"));
+  const auto doc = runJson({"minify", ranks, "-o", small});
+  EXPECT_EQ(doc["nodes"], 4) << doc.dump();
+  EXPECT_TRUE(doc["is_minimal"]);
+  const auto again = runJson({"run", small}, 1);
+  EXPECT_THAT(again["failure"].get<std::string>(), HasSubstr("calls all_reduce of max"));
+}
+
+TEST_F(RanksCommandTest, SaysWhichRankHasNoFile) {
+  const std::string ranks = sharded();
+  fs::remove(ranks + "/rank2.txt");
+  const auto result = run({"run", ranks});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("no file of rank 2"));
+}
+
+TEST_F(RanksCommandTest, TrainsTheExampleAsOneRankDoes) {
+  const auto doc = runJson({"ranks", "--train", "convnext", "--dtype", "f64"});
+  EXPECT_TRUE(doc["is_compared"]);
+  EXPECT_NEAR(doc["loss"].get<double>(), doc["whole_loss"].get<double>(), 1e-9);
+  EXPECT_LE(doc["gradient_difference"].get<double>(), 1e-9);
+  EXPECT_EQ(run({"ranks"}).status, 2);
+}
+
+}  // namespace
+}  // namespace kerf::cli
