@@ -13,8 +13,10 @@ namespace kerf::workbench {
 
 namespace {
 
-/// A message without its numbers and sizes: those change while graphs get smaller.
-std::string withoutNumbers(const std::string& message) {
+/// A message without its numbers and sizes, which change while graphs get smaller, and without what the other ranks were
+/// doing, which depends on who was first.
+std::string withoutNumbers(const std::string& whole) {
+  const std::string message = whole.substr(0, whole.find(" (number"));
   std::string text;
   int depth = 0;
   for (const char c : message) {
