@@ -2,10 +2,10 @@
 #include <cctype>
 
 #include "app/workbench/engine_options.h"
-#include "app/workbench/minify/reduction_log.h"
 #include "app/workbench/protocol/rank_files.h"
 #include "app/workbench/ranks/rank_compare.h"
 #include "app/workbench/workbench.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/distributed/replay/minify_ranks.h"
 #include "engine/process/in_child.h"
 
@@ -35,7 +35,7 @@ struct RanksVerdict {
 };
 
 Result<RanksVerdict> verdictOf(const std::vector<RankProgram>& programs, const EngineOracleOptions& options) {
-  auto doc = compareRanks(programs, options);
+  auto doc = compareRanks(programs, options.compile, options.compare);
   if (!doc) return RanksVerdict{"error: " + withoutNumbers(doc.error().message)};
   if (!doc->failure.empty()) return RanksVerdict{"ranks: " + withoutNumbers(doc->failure)};
   if (doc->good()) return RanksVerdict{};
@@ -56,8 +56,9 @@ RanksOracle oracleIn(const EngineOracleOptions& options, const MinifyRanksReques
 Result<void> writeRanks(const std::vector<RankProgram>& programs, const RankSources& like,
                         const std::filesystem::path& folder) {
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    const Candidate candidate{programs[rank].module, programs[rank].inputs};
-    KERF_TRY(const Capture capture, captureOf(candidate, like.sources[rank]));
+    const RunnableGraph& source = like.sources[rank];
+    KERF_TRY(CapturedGraph graph, makeCapturedGraph(programs[rank].module, programs[rank].inputs, &source.graph()));
+    const Capture capture = makeCapture(std::move(graph), source.capture);
     ExportOptions options;
     options.fileName = fmt::format("rank{}.py", rank);
     options.accuracy = "False";

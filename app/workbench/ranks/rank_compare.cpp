@@ -166,14 +166,15 @@ Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const Co
   });
 }
 
-Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const EngineOracleOptions& options) {
+Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const CompileOptions& compile,
+                                 const CompareOptions& compare) {
   const Replay reference = replayRanks(programs, {});
   if (!reference.ran) return failureDoc(reference, "");
-  KERF_TRY(const Replay compiled, replayCompiled(programs, options.compile));
+  KERF_TRY(const Replay compiled, replayCompiled(programs, compile));
   if (!compiled.ran) return failureDoc(compiled, "compiled: ");
   KERF_TRY(const auto wide, ranksInFloat64(programs));
   const Replay truth = replayRanks(wide, {});
-  const SameOptions judged = options.compare.sameOptions();
+  const SameOptions judged = compare.sameOptions();
   RankRunsDoc doc;
   bool isSame = true;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
@@ -183,7 +184,7 @@ Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const
     isSame = isSame && report.same;
   }
   if (isSame) return doc;
-  KERF_TRY(const NodeRuns nodes, runNodes(programs, options.compile));
+  KERF_TRY(const NodeRuns nodes, runNodes(programs, compile));
   doc.first = firstOf(programs, nodes, judged);
   return doc;
 }

@@ -3,7 +3,8 @@
 
 #include "app/workbench/protocol/rank_runs.h"
 #include "app/workbench/ranks/rank_sources.h"
-#include "minifier/oracle/engine_oracle.h"
+#include "engine/accuracy/same_two_models.h"
+#include "engine/pipeline/compile_fx.h"
 
 namespace kerf::workbench {
 
@@ -14,7 +15,8 @@ Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& 
 Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile);
 
 /// Interpreter, compiled graphs and fp64 against each other on every rank; the first node that differs, where one does.
-Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const EngineOracleOptions& options);
+Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const CompileOptions& compile,
+                                 const CompareOptions& compare);
 
 /// The ranks' graphs against the graph of one rank: outputs put together, and nodes of the same name. All in float64.
 Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole);

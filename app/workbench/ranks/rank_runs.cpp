@@ -178,7 +178,7 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
   for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
   const std::function body = [&]() -> Result<RankRunsDoc> {
     if (request.purpose == Purpose::Run) return runOnly(own.programs, request, options.compile);
-    return compareRanks(own.programs, options);
+    return compareRanks(own.programs, options.compile, options.compare);
   };
   return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
 }

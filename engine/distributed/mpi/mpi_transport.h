@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-extern "C" {
+namespace kerf::inline distributed::inline mpi {
 
 /// Functions give 0 where all is well, unless they say otherwise.
 struct KerfMpiTransport {
@@ -23,6 +23,7 @@ struct KerfMpiTransport {
 
 /// The one symbol of kerf_mpi.so: "kerfMpiTransport".
 using KerfMpiEntry = const KerfMpiTransport* (*)();
-}
 
 constexpr int kerfMpiVersion = 1;
+
+}  // namespace kerf::inline distributed::inline mpi

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 
+namespace kerf::inline distributed::inline mpi {
 namespace {
 
 /// A rank that leaves early must not wait in MPI_Finalize for those that wait for it.
@@ -75,3 +76,5 @@ constexpr KerfMpiTransport transport{kerfMpiVersion, start, rank, size, send, se
 }  // namespace
 
 extern "C" const KerfMpiTransport* kerfMpiTransport() { return &transport; }
+
+}  // namespace kerf::inline distributed::inline mpi
