@@ -39,6 +39,7 @@ void addAccuracyOptions(CLI::App& command, double& tolerance, workbench::Accurac
                    "Ignore differences of integers, bools and texts (PyTorch's ignore_non_fp)");
   command.add_flag("--torch-same", choice.torchSame,
                    "Judge as PyTorch's same(), which passes a result whose error is NaN as the reference's is");
+  command.add_flag("--exact", choice.exact, "Results are the same only if all their bits are");
   command.add_flag("--only-fwd", choice.forwardOnly,
                    "Do not compare the loss of outputs that require gradients (PyTorch's only_fwd)");
 }

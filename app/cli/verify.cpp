@@ -56,6 +56,7 @@ void addVerify(CommandLine& line) {
   command.add_flag_callback(
       "--fp64-only", [request] { request->recorded = false; },
       "Compare only in fp64, not in the recorded dtypes (takes half the time)");
+  command.add_flag("--exact", request->exact, "In the recorded dtypes, values are the same only if all their bits are");
   command.add_flag_callback(
       "--no-gradients", [request] { request->gradients = false; },
       "Do not check the gradients of the joint graph by finite differences");

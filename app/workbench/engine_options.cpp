@@ -73,7 +73,11 @@ Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& cho
     return fail(ErrorCode::BadUsage,
                 "strict accuracy compares without the fp64 reference that is required; choose one of the two");
   options.compare.ignoreNonFloat = choice.ignoreNonFloat;
-  options.compare.useFp64 = !choice.strict;
+  if (choice.exact && choice.requireFp64)
+    return fail(ErrorCode::BadUsage,
+                "bits are compared without the fp64 reference that is required; choose one of the two");
+  options.compare.useFp64 = !choice.strict && !choice.exact;
+  options.compare.exactBits = choice.exact;
   options.compare.forwardOnly = choice.forwardOnly;
   options.compare.torchSame = choice.torchSame;
   for (const std::string& text : choice.tolerances) {

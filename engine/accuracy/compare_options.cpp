@@ -11,6 +11,7 @@ SameOptions CompareOptions::sameOptions() const {
   options.ignoreNonFloat = ignoreNonFloat;
   options.leastMultiplier = leastMultiplier;
   options.exactSpecials = !torchSame;
+  options.exactBits = exactBits;
   return options;
 }
 

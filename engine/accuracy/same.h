@@ -33,6 +33,9 @@ struct SameOptions {
   /// Kerf's own rule, which same() does not have: where the errors are NaN or infinite, NaN and infinities must be
   /// where the reference or fp64 has them, and the elements that are finite are measured by themselves.
   bool exactSpecials = false;
+  /// Kerf's own rule, too: tensors are the same when all their elements are equal in their bits (bit_distance.h), and
+  /// no tolerance and no fp64 reference counts.
+  bool exactBits = false;
 };
 
 /// Whether a tolerance that is given for `subject` counts for the result `name` (SameOptions::tolerances).

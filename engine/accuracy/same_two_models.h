@@ -40,6 +40,7 @@ struct CompareOptions {
   std::vector<std::pair<std::string, double>> tolerances{};  ///< of single results (SameOptions::tolerances)
   double leastMultiplier = 0;                                ///< SameOptions::leastMultiplier
   bool torchSame = false;                                    ///< PyTorch's answer: no SameOptions::exactSpecials
+  bool exactBits = false;                                    ///< SameOptions::exactBits
   SameOptions sameOptions() const;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/accuracy/bit_distance.h"
 #include "engine/accuracy/closeness.h"
 #include "engine/accuracy/element_chunks.h"
 #include "engine/ir/argument.h"
@@ -237,12 +238,23 @@ Result<void> compareWhatIsHidden(const ComparedTensors& t) {
                   hidden.finite, error, ofRef, t.verdict.multiplier, t.options.tolerance));
 }
 
+/// SameOptions::exactBits. How many units the others are apart is the reason.
+Result<void> compareBits(const ComparedTensors& t) {
+  if (t.ref.sizes() != t.res.sizes())
+    return t.reject(fmt::format("shape mismatch {}, {}", shapeText(t.ref), shapeText(t.res)));
+  KERF_TRY(const BitDistance distance, bitDistance(t.ref, t.res));
+  t.verdict.ratioToLimit = 0;
+  if (distance.same()) return t.accept();
+  return t.reject(bitDistanceText(distance));
+}
+
 /// The rules in order, for tensors.
 Result<void> applyRules(ComparedTensors& t) {
   if (t.options.exactDtype && t.ref.dtype() != t.res.dtype())
     return t.reject(
         fmt::format("dtype mismatch {}, {}", dtypeInfo(t.ref.dtype()).torchName, dtypeInfo(t.res.dtype()).torchName));
   KERF_CHECK(fillFigures(t));
+  if (t.options.exactBits) return compareBits(t);
   if (t.options.exactDtype && t.ref.dtype() == DType::Bool) return compareBools(t);
   if (t.options.cosineSimilarity) return compareCosine(t);
   KERF_TRY(t.ref, t.ref.to(t.res.dtype()));

@@ -48,7 +48,7 @@ void conclude(PairVerdict& verdict) {
 }  // namespace
 
 Result<void> compareOutcomes(const StageOutcome& before, const std::vector<StageOutcomePtr>& after, double tolerance,
-                             PairVerdict& verdict) {
+                             bool exact, PairVerdict& verdict) {
   for (const auto& [slot, value] : before.wide().values) {
     SlotValuesOf other;
     for (const auto& outcome : after)
@@ -58,6 +58,7 @@ Result<void> compareOutcomes(const StageOutcome& before, const std::vector<Stage
       continue;
     }
     KERF_TRY(verdict.values.emplace_back(), judge(slot, valuesOf(before, slot), other, tolerance));
+    if (exact) KERF_CHECK(judgeBits(valuesOf(before, slot), other, verdict.values.back()));
   }
   for (const auto& outcome : after) addOneSided(before, *outcome, verdict);
   std::ranges::stable_sort(verdict.values, [](const SlotVerdict& a, const SlotVerdict& b) {

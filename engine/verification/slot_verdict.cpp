@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/accuracy/bit_distance.h"
+
 #include "engine/verification/value_difference.h"
 
 namespace kerf::inline verification {
@@ -68,6 +70,19 @@ Result<SlotVerdict> judge(const Slot& slot, const SlotValuesOf& before, const Sl
   }
   verdict.same = verdict.reason.empty();
   return verdict;
+}
+
+Result<void> judgeBits(const SlotValuesOf& before, const SlotValuesOf& after, SlotVerdict& verdict) {
+  if (!verdict.same || before.recorded == nullptr || after.recorded == nullptr) return {};
+  if (!before.recorded->isTensor() || !after.recorded->isTensor()) return {};
+  KERF_TRY(const BitDistance distance, bitDistance(before.recorded->tensor(), after.recorded->tensor()));
+  if (distance.same()) return {};
+  verdict.same = false;
+  verdict.rounds = true;
+  verdict.ratio = HUGE_VAL;
+  verdict.maxAbsError = distance.maxAbsError;
+  verdict.reason = bitDistanceText(distance);
+  return {};
 }
 
 }  // namespace kerf::inline verification

@@ -32,5 +32,7 @@ struct SlotValuesOf {
 /// `tolerance` is that of the relative error in fp64; integers and bool must be equal. Values in the recorded dtypes
 /// must have equal dtypes and be about as far from fp64 as each other.
 Result<SlotVerdict> judge(const Slot& slot, const SlotValuesOf& before, const SlotValuesOf& after, double tolerance);
+/// Values in the recorded dtypes must be equal in their bits as well.
+Result<void> judgeBits(const SlotValuesOf& before, const SlotValuesOf& after, SlotVerdict& verdict);
 
 }  // namespace kerf::inline verification

@@ -200,7 +200,7 @@ class Verifier {
       return verdict;
     }
     for (std::size_t i = 0; i < after.size(); ++i) noteUnrun(pair.after[i], *after[i]);
-    KERF_CHECK(compareOutcomes(*before, after, m_options.tolerance, verdict));
+    KERF_CHECK(compareOutcomes(*before, after, m_options.tolerance, m_options.exact, verdict));
     KERF_CHECK(checkPairGradients(m_plan, m_runs, m_options, pair, verdict));
     mapAll(pair, verdict);
     if (verdict.kind == Kind::Different) KERF_CHECK(m_search.locate(pair, verdict));

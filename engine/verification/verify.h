@@ -40,6 +40,7 @@ struct CompileVerdict {
 struct VerifyOptions {
   double tolerance = 1e-7;  ///< of the relative error in fp64
   bool recorded = true;     ///< also run in the recorded dtypes
+  bool exact = false;       ///< values in the recorded dtypes must be equal in their bits
   bool gradients = true;
   std::string stage;  ///< only pairs with this stage; empty: all
   std::stop_token stop = {};

@@ -15,9 +15,10 @@ struct AccuracyChoice {
   bool strict = false;                  ///< strict_accuracy: no fp64 reference, the tolerance alone decides
   bool forwardOnly = false;             ///< only_fwd: no scalar loss of outputs that require gradients
   bool torchSame = false;               ///< same()'s own answer where errors are NaN or infinite
+  bool exact = false;                   ///< equality of bits is the verdict
   bool toleranceGiven = false;          ///< by the user: what a repro's configuration says does not count then
 
-  KERF_FIELDS(tolerances, requireFp64, ignoreNonFloat, strict, forwardOnly, torchSame, toleranceGiven)
+  KERF_FIELDS(tolerances, requireFp64, ignoreNonFloat, strict, forwardOnly, torchSame, exact, toleranceGiven)
 };
 
 }  // namespace kerf::workbench

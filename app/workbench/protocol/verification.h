@@ -127,12 +127,13 @@ struct VerifyRequest {
   std::string stage;        ///< only pairs with this stage; empty: all
   double tolerance = 1e-7;  ///< of the relative error in fp64
   bool recorded = true;     ///< also in the recorded dtypes
+  bool exact = false;       ///< in the recorded dtypes, equality of bits
   bool gradients = true;
   std::chrono::milliseconds timeout{};  ///< of one compile id; 0: no limit
   bool ownPasses = false;               ///< Kerf's passes beside the recorded ones, instead of stages
   PassChoice passes;                    ///< with ownPasses
 
-  KERF_FIELDS(capture, against, compile, stage, tolerance, recorded, gradients, timeout, ownPasses, passes)
+  KERF_FIELDS(capture, against, compile, stage, tolerance, recorded, exact, gradients, timeout, ownPasses, passes)
 };
 
 }  // namespace kerf::workbench

@@ -111,6 +111,7 @@ Result<CompileVerification> verifyInChild(const Capture& capture, const StagePla
     limitLiveStorage(storageLimit() / 2);
     VerifyOptions options{.tolerance = request.tolerance,
                           .recorded = request.recorded,
+                          .exact = request.exact,
                           .gradients = request.gradients,
                           .stage = request.stage};
     options.onProgress = [&](const std::string& what, double done) { send(encode(StageProgress{what, done})); };
