@@ -8,6 +8,7 @@ namespace kerf::cli {
 /// Registers every subcommand, in the order in which `kerf --help` lists them.
 void addCommands(CommandLine& line);
 
+void addAlign(CommandLine& line);
 void addAudit(CommandLine& line);
 void addBisect(CommandLine& line);
 void addCapture(CommandLine& line);

@@ -1,0 +1,119 @@
+// perform(AlignRequest): two recordings opened, aligned, and told as rows.
+#include "app/workbench/align/open_recording.h"
+#include "app/workbench/captures/capture_source.h"
+#include "app/workbench/protocol/alignment.h"
+#include "engine/align/alignment.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+constexpr std::size_t mostListed = 200;  ///< of a pair that a row lists
+
+AlignedSide sideOf(std::string path, const RunRecording& recording) {
+  AlignedSide side{.path = std::move(path), .kind = recording.kind, .part = recording.side};
+  side.steps = int(recording.steps.size());
+  side.measured = int(std::ranges::count_if(
+      recording.steps, [](const RunStep& step) { return std::ranges::any_of(step.outputs, &StepValue::measured); }));
+  side.notes = recording.notes;
+  return side;
+}
+
+std::vector<AlignedStep> stepsOf(const RunRecording& recording, const std::vector<std::size_t>& which) {
+  std::vector<AlignedStep> steps;
+  for (const std::size_t i : which) {
+    if (steps.size() == mostListed) break;
+    const RunStep& step = recording.steps[i];
+    steps.push_back({step.name, step.op, step.module, step.source, step.parts});
+  }
+  return steps;
+}
+
+class Document {
+ public:
+  Document(const RunRecording& a, const RunRecording& b, const RunAlignment& alignment)
+      : m_a(a), m_b(b), m_alignment(alignment) {}
+
+  AlignDoc make(bool all) {
+    m_doc.verdict = alignVerdictName(m_alignment.verdict);
+    m_doc.first = number(m_alignment.first);
+    m_doc.firstUnequal = number(m_alignment.firstUnequal);
+    for (std::size_t i = 0; i < m_alignment.pairs.size(); ++i) {
+      count(m_alignment.pairs[i]);
+      if (all || matters(i)) m_doc.rows.push_back(row(i));
+    }
+    m_doc.notes = m_alignment.notes;
+    return std::move(m_doc);
+  }
+
+ private:
+  static int number(std::size_t pair) { return pair == SIZE_MAX ? -1 : int(pair); }
+
+  bool matters(std::size_t i) const {
+    const PairRole role = m_alignment.pairs[i].role;
+    const bool back = m_alignment.first != SIZE_MAX && m_alignment.pairs[m_alignment.first].reachesBack == i;
+    return role == PairRole::First || role == PairRole::New || i == m_alignment.firstUnequal || back;
+  }
+
+  void count(const AlignedPair& pair) {
+    if (pair.steps.a.empty() || pair.steps.b.empty()) {
+      m_doc.onlyA += int(pair.steps.a.size());
+      m_doc.onlyB += int(pair.steps.b.size());
+      return;
+    }
+    ++m_doc.pairs;
+    int AlignDoc::* const counters[] = {&AlignDoc::unknown, &AlignDoc::same,    &AlignDoc::rounding,
+                                        &AlignDoc::wrong,   &AlignDoc::follows, &AlignDoc::wrong};
+    ++(m_doc.*counters[std::size_t(pair.role)]);
+  }
+
+  AlignedRow row(std::size_t i) const {
+    const AlignedPair& pair = m_alignment.pairs[i];
+    AlignedRow row{.pair = int(i), .a = stepsOf(m_a, pair.steps.a), .b = stepsOf(m_b, pair.steps.b)};
+    row.role = pairRoleName(pair.role);
+    row.evidence = pairEvidenceName(pair.steps.evidence);
+    row.inputs = gapKindName(pair.inputs.kind);
+    row.outputs = gapKindName(pair.outputs.kind);
+    row.inputsText = pair.inputs.text();
+    row.outputsText = pair.outputs.text();
+    row.relative = pair.outputs.relative;
+    if (pair.outputs.bits) row.ulps = pair.outputs.bits->histogram;
+    row.cause = pair.cause;
+    row.reachesBack = number(pair.reachesBack);
+    return row;
+  }
+
+  const RunRecording &m_a, &m_b;
+  const RunAlignment& m_alignment;
+  AlignDoc m_doc;
+};
+
+/// "run" and "eager" of "run#eager"; a path that exists as it is written has no side.
+std::pair<std::string, std::string> pathAndSide(const std::string& text) {
+  for (const std::string_view side : {"#eager", "#compiled"})
+    if (text.ends_with(side)) return {text.substr(0, text.size() - side.size()), std::string(side.substr(1))};
+  return {text, {}};
+}
+
+}  // namespace
+
+Result<AlignDoc> perform(Workbench& bench, const AlignRequest& request, const Job& job) {
+  auto [pathA, sideA] = pathAndSide(request.a);
+  auto [pathB, sideB] = pathAndSide(request.b);
+  if (pathB.empty()) {
+    if (!isRecordFolder(pathA))
+      return fail(ErrorCode::BadUsage, "a second recording is missing: only a folder of kerf record holds two sides");
+    pathB = pathA;
+    sideA = "eager";
+    sideB = "compiled";
+  }
+  KERF_TRY(const RunRecording a, openRecording(bench, pathA, sideA, request.graph, job));
+  KERF_TRY(const RunRecording b, openRecording(bench, pathB, sideB, request.graph, job));
+  if (!job.progress("aligning", 0.5)) return fail(ErrorCode::Cancelled, "stopped");
+  AlignDoc doc = Document(a, b, alignRecordings(a, b)).make(request.all);
+  doc.a = sideOf(pathA, a);
+  doc.b = sideOf(pathB, b);
+  return doc;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,72 @@
+// The request for an alignment: two recordings of runs as one mapping, and the first step that is wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/process/codec.h"
+
+namespace kerf::workbench {
+
+/// One of the two recordings.
+struct AlignedSide {
+  std::string path, kind;  ///< "DebugMode log", "kerf record", "safetensors"
+  std::string part;        ///< "compiled", "eager" of a recording of both; empty: all of it
+  int steps = 0;
+  int measured = 0;  ///< steps that tell something of what they give
+  std::vector<std::string> notes;
+
+  KERF_FIELDS(path, kind, part, steps, measured, notes)
+};
+
+/// A step of one side.
+struct AlignedStep {
+  std::string name, op, module, source;
+  std::vector<std::string> parts;  ///< ops that it stands for
+
+  KERF_FIELDS(name, op, module, source, parts)
+};
+
+/// Steps that belong together.
+struct AlignedRow {
+  int pair = 0;  ///< its number in the mapping
+  std::vector<AlignedStep> a, b;
+  std::string role;      ///< "same", "rounding", "first", "follows", "new", "unknown"
+  std::string evidence;  ///< "values", "structure", "source line", "order", "place", "name"; empty: one side alone
+  std::string inputs, outputs;          ///< kinds: "equal", "rounding", "wrong", "unequal", "unknown"
+  std::string inputsText, outputsText;  ///< how far they are apart
+  double relative = -1;                 ///< of the results; -1: not known
+  std::vector<std::int64_t> ulps;       ///< histogram of the results (BitDistance), where both have the values
+  std::string cause;                    ///< why results may differ by rounding
+  int reachesBack = -1;                 ///< an earlier pair from which on nothing proves that values agree
+
+  KERF_FIELDS(pair, a, b, role, evidence, inputs, outputs, inputsText, outputsText, relative, ulps, cause, reachesBack)
+};
+
+struct AlignDoc {
+  AlignedSide a, b;
+  std::string verdict;  ///< "same", "rounding", "different", "unknown"
+  int pairs = 0;        ///< with steps on both sides
+  int same = 0, rounding = 0, wrong = 0, follows = 0, unknown = 0, onlyA = 0, onlyB = 0;
+  int first = -1;         ///< pair that is the first wrong one
+  int firstUnequal = -1;  ///< pair that is the first with other bits
+  std::vector<AlignedRow> rows;
+  std::vector<std::string> notes;
+
+  KERF_FIELDS(a, b, verdict, pairs, same, rounding, wrong, follows, unknown, onlyA, onlyB, first, firstUnequal, rows,
+              notes)
+};
+
+/// Paths of recordings; "run#eager" and "run#compiled" are the sides of a folder of `kerf record`. With `b` empty, the
+/// sides of one.
+struct AlignRequest {
+  using Answer = AlignDoc;
+  static constexpr std::string_view name = "align";
+  std::string a, b;
+  std::string graph;  ///< of steps that are named after its nodes; empty: what the recording has
+  bool all = false;   ///< every row, not only those that matter
+
+  KERF_FIELDS(a, b, graph, all)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,380 @@
+#include "engine/align/alignment.h"
+
+#include <unordered_map>
+
+#include "engine/align/rounding_causes.h"
+#include "engine/align/value_index.h"
+
+namespace kerf::inline align {
+
+namespace {
+
+/// The worst of several gaps; what is not known counts only where nothing is.
+void worsen(ValueGap& worst, ValueGap gap) {
+  if (gap.kind > worst.kind || (gap.kind == worst.kind && gap.relative > worst.relative)) worst = std::move(gap);
+}
+
+bool isWrong(GapKind kind) { return kind == GapKind::Wrong || kind == GapKind::Unequal; }
+
+using ValueRefs = std::vector<const StepValue*>;
+
+/// Tensors of each side that belong together: by place where both have as many of the same sizes, else each of `b` with
+/// the one of `a` that is nearest.
+template <class Visit>
+void forPartners(const ValueRefs& a, const ValueRefs& b, double amplified, Visit&& visit) {
+  const auto fits = [](const StepValue* x, const StepValue* y) { return x->elements() == y->elements(); };
+  const bool placed = a.size() == b.size() && std::ranges::equal(a, b, fits);
+  for (std::size_t j = 0; j < b.size(); ++j) {
+    if (placed) {
+      visit(*b[j], gapBetween(*a[j], *b[j], amplified));
+      continue;
+    }
+    std::optional<ValueGap> nearest;
+    for (const StepValue* mine : a) {
+      if (!fits(mine, b[j])) continue;
+      ValueGap gap = gapBetween(*mine, *b[j], amplified);
+      const bool better = !nearest || nearest->kind == GapKind::Unknown || gap.kind < nearest->kind ||
+                          (gap.kind == nearest->kind && gap.relative < nearest->relative);
+      if (better && (!nearest || gap.kind != GapKind::Unknown)) nearest = std::move(gap);
+    }
+    if (nearest) visit(*b[j], std::move(*nearest));
+  }
+}
+
+class Judge {
+ public:
+  /// `shortProducts`: products of the two runs may differ as TF32 and float32 do.
+  Judge(const RunRecording& a, const RunRecording& b, bool shortProducts)
+      : m_a(a.steps), m_b(b.steps), m_valuesA(a.steps), m_valuesB(b.steps), m_shortProducts(shortProducts) {}
+
+  RunAlignment run(const std::vector<StepPair>& pairs) {
+    for (const StepPair& steps : pairs) {
+      AlignedPair pair{.steps = steps};
+      compare(pair);
+      m_alignment.pairs.push_back(std::move(pair));
+    }
+    giveRoles();
+    conclude();
+    return std::move(m_alignment);
+  }
+
+ private:
+  /// What the steps of a pair take from outside of it.
+  static ValueRefs takenBy(const std::vector<RunStep>& steps, const std::vector<std::size_t>& which) {
+    ValueRefs taken;
+    std::vector<const StepValue*> given;
+    for (const std::size_t i : which) {
+      for (const StepValue& value : steps[i].inputs) {
+        const auto equal = [&](const StepValue* made) {
+          return value.id >= 0 ? made->id == value.id : !value.hash.empty() && made->hash == value.hash;
+        };
+        if (which.size() == 1 || std::ranges::none_of(given, equal)) taken.push_back(&value);
+      }
+      for (const StepValue& value : steps[i].outputs)
+        if (given.size() < mostCompared) given.push_back(&value);
+    }
+    if (taken.size() > mostCompared) taken.resize(mostCompared);
+    return taken;
+  }
+
+  /// Of a run that ends with a value of the other side, the last step's; else any of its values may be what the other
+  /// side gives.
+  static ValueRefs givenBy(const std::vector<RunStep>& steps, const std::vector<std::size_t>& which, bool any) {
+    ValueRefs given;
+    for (const std::size_t i : which)
+      for (const StepValue& value : steps[i].outputs)
+        if ((any || i == which.back()) && given.size() < mostCompared) given.push_back(&value);
+    return given;
+  }
+
+  /// Runs and kernels take and give what the other side may have elsewhere.
+  bool isRun(const AlignedPair& pair) const {
+    const auto kernel = [](const std::vector<RunStep>& steps, std::size_t i) { return steps[i].kernel; };
+    return pair.steps.a.size() > 1 || pair.steps.b.size() > 1 || kernel(m_a, pair.steps.a.front()) ||
+           kernel(m_b, pair.steps.b.front());
+  }
+
+  /// Of a value that was looked for and found: the two are one.
+  static ValueGap asFound(ValueGap gap) {
+    if (gap.kind == GapKind::Wrong) gap.kind = GapKind::Rounding;
+    return gap;
+  }
+
+  /// Visits each of `theirs` with its distance from the nearest value of the other recording, else from the nearest of
+  /// its size among `mine`.
+  template <class Visit>
+  void forNearest(const ValueRefs& mine, const ValueRefs& theirs, double amplified, Visit&& visit) const {
+    for (const StepValue* value : theirs) {
+      if (!tellsApart(*value) && value->measured()) continue;
+      if (const StepValue* partner = m_valuesA.nearest(*value))
+        visit(*value, asFound(gapBetween(*partner, *value)));
+      else if (const ValueGap* known = knownGap(*value))
+        visit(*value, *known);
+      else
+        forPartners(mine, {value}, amplified, visit);
+    }
+  }
+
+  void compare(AlignedPair& pair) {
+    if (pair.steps.a.empty() || pair.steps.b.empty()) return;
+    const ValueRefs takenA = takenBy(m_a, pair.steps.a), takenB = takenBy(m_b, pair.steps.b);
+    const bool run = isRun(pair);
+    const bool inPlace = std::ranges::any_of(pair.steps.b, [&](std::size_t j) { return m_b[j].inPlace; });
+    const auto input = [&](const StepValue& value, ValueGap gap) {
+      // A log that hashes inputs behind the call tells of what is written in place what became of it.
+      if (inPlace && gap.kind != GapKind::Equal && isWritten(pair, value)) return;
+      noteHidden(pair, value);
+      worsen(pair.inputs, std::move(gap));
+    };
+    if (run)
+      forNearest({}, takenB, 0, input);
+    else
+      forPartners(takenA, takenB, 0, input);
+    if (pair.inputs.kind == GapKind::Unknown) pair.inputs = inferredInputs(takenB);
+    compareOutputs(pair, run);
+  }
+
+  void compareOutputs(AlignedPair& pair, bool run) {
+    const RoundingCause cause = causeOf(pair);
+    // What is wrong already amplifies nothing: it follows.
+    const bool wrong = isWrong(pair.inputs.kind);
+    const auto output = [&](const StepValue& value, ValueGap gap) {
+      if (isAside(pair, value, gap)) return;
+      const bool convolves = cause.products && cause.relative < 1e-3;
+      if ((m_shortProducts || convolves) && !wrong) soften(gap, value, cause);
+      remember(pair, value, gap);
+      worsen(pair.outputs, std::move(gap));
+    };
+    const bool between = pair.steps.evidence == PairEvidence::Between;
+    const ValueRefs givenA = givenBy(m_a, pair.steps.a, between), givenB = givenBy(m_b, pair.steps.b, false);
+    if (!run)
+      forPartners(givenA, givenB, wrong ? 0.0 : std::max(pair.inputs.relative, 0.0), output);
+    else
+      forNearest(givenA, givenB, wrong ? 0.0 : std::max(pair.inputs.relative, 0.0),
+                 [&](const StepValue& value, ValueGap gap) {
+                   // Of several results of a kernel, one that the other run has not may be on the way to one that it has.
+                   if (!between && isWrong(gap.kind) && givenB.size() > 1) {
+                     if (!leadsNowhereGood(pair.steps.b.back(), value)) return;
+                     gap = {gap.kind, "absent"};
+                   }
+                   output(value, std::move(gap));
+                 });
+    explain(pair, cause);
+  }
+
+  /// A further result that nothing takes, or that attention keeps for its gradient: it may hold what nobody wrote.
+  bool isAside(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) const {
+    const RunStep& step = m_b[pair.steps.b.back()];
+    if (step.kernel || !isWrong(gap.kind) || step.outputs.size() < 2 || &value == &step.outputs.front()) return false;
+    if (step.op.find("attention") != std::string::npos || step.op.find("attn") != std::string::npos) return true;
+    const auto takes = [&](const StepValue& input) {
+      return (!value.hash.empty() && input.hash == value.hash) || (value.id >= 0 && input.id == value.id);
+    };
+    const auto users = m_valuesB.taking(pair.steps.b.back());
+    return m_valuesB.knowsUsers() &&
+           std::ranges::none_of(users, [&](std::size_t user) { return std::ranges::any_of(m_b[user].inputs, takes); });
+  }
+
+  void explain(AlignedPair& pair, const RoundingCause& cause) {
+    // More than rounding has no such excuse, unless numbers were drawn.
+    if (differs(pair.outputs.kind) && (pair.outputs.kind != GapKind::Wrong || cause.random)) pair.cause = cause.text;
+    if (!isWrong(pair.outputs.kind)) return;
+    // What a wrong run computes on its way is wrong for those that take it, too.
+    for (const std::size_t j : pair.steps.b)
+      for (const StepValue& value : m_b[j].outputs)
+        if (!value.hash.empty() && m_valuesA.nearest(value) == nullptr) m_byHash.emplace(value.hash, pair.outputs);
+  }
+
+  /// What was found of the value where it was given.
+  const ValueGap* knownGap(const StepValue& value) const {
+    const auto found = m_byHash.find(value.hash);
+    return value.hash.empty() || found == m_byHash.end() ? nullptr : &found->second;
+  }
+
+  /// Whether steps take the value, and none of them gives anything that the other recording has.
+  bool leadsNowhereGood(std::size_t step, const StepValue& value) const {
+    if (m_b[step].op.find("backward") != std::string::npos) return false;  // what a gradient needs, and nothing else
+    bool taken = false;
+    for (const std::size_t user : m_valuesB.taking(step)) {
+      const auto& inputs = m_b[user].inputs;
+      const bool takes = std::ranges::any_of(inputs, [&](const StepValue& input) {
+        return (!value.hash.empty() && input.hash == value.hash) || (value.id >= 0 && input.id == value.id);
+      });
+      if (!takes) continue;
+      taken = true;
+      for (const StepValue& given : m_b[user].outputs)
+        if (m_valuesA.nearest(given) != nullptr) return false;
+    }
+    return taken;
+  }
+
+  RoundingCause causeOf(const AlignedPair& pair) const {
+    RoundingCause cause = roundingCause(m_b[pair.steps.b.back()]);
+    if (cause.text.empty() || m_b[pair.steps.b.back()].kernel)
+      for (const std::size_t i : pair.steps.a)
+        if (const RoundingCause other = roundingCause(m_a[i]); other.relative > cause.relative || cause.text.empty())
+          cause = other;
+    return cause;
+  }
+
+  /// Short products are coarser than their results' dtype.
+  static void soften(ValueGap& gap, const StepValue& value, const RoundingCause& cause) {
+    if (gap.kind == GapKind::Wrong && value.dtype == "f32" && gap.relative >= 0 && gap.relative <= cause.relative)
+      gap.kind = GapKind::Rounding;
+  }
+
+  bool isWritten(const AlignedPair& pair, const StepValue& value) const {
+    return std::ranges::any_of(pair.steps.b, [&](std::size_t j) {
+      return m_b[j].inPlace && !m_b[j].inputs.empty() && &m_b[j].inputs.front() == &value;
+    });
+  }
+
+  /// Results by their number and by their shape, for recordings that tell nothing of what calls take.
+  void remember(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) {
+    if (value.id >= 0) m_byId[value.id] = gap;
+    m_byShape[value.text()] = gap;
+    const bool hidden =
+        gap.kind == GapKind::Rounding && gap.basis != "bits" && hidesItsValues(m_b[pair.steps.b.back()]);
+    if (hidden && !value.hash.empty())
+      m_hidden[value.hash] = m_alignment.pairs.size();
+    else if (hidden && value.id >= 0)
+      m_hidden[fmt::format("#{}", value.id)] = m_alignment.pairs.size();
+  }
+
+  void noteHidden(AlignedPair& pair, const StepValue& value) const {
+    const auto found = m_hidden.find(value.hash.empty() ? fmt::format("#{}", value.id) : value.hash);
+    if (found != m_hidden.end()) pair.reachesBack = std::min(pair.reachesBack, found->second);
+  }
+
+  ValueGap inferredInputs(const ValueRefs& taken) const {
+    ValueGap worst;
+    for (const StepValue* value : taken) {
+      if (value->id >= 0) {
+        if (const auto found = m_byId.find(value->id); found != m_byId.end()) worsen(worst, found->second);
+      } else if (const auto found = m_byShape.find(value->text()); found != m_byShape.end()) {
+        worsen(worst, found->second);
+      }
+    }
+    return worst;
+  }
+
+  void giveRoles() {
+    for (std::size_t i = 0; i < m_alignment.pairs.size(); ++i) {
+      AlignedPair& pair = m_alignment.pairs[i];
+      if (pair.outputs.kind == GapKind::Unknown) continue;
+      if (differs(pair.outputs.kind) && m_alignment.firstUnequal == SIZE_MAX) m_alignment.firstUnequal = i;
+      pair.role = pair.outputs.kind == GapKind::Equal      ? PairRole::Same
+                  : pair.outputs.kind == GapKind::Rounding ? PairRole::Rounding
+                  : isWrong(pair.inputs.kind)              ? following(pair)
+                  : m_alignment.first == SIZE_MAX          ? PairRole::First
+                                                           : PairRole::New;
+      if (pair.role == PairRole::First) m_alignment.first = i;
+    }
+  }
+
+  /// What passes a value on may be paired in another order than the values are: it is no sign of a fault before it.
+  PairRole following(const AlignedPair& pair) const {
+    const bool passes = std::ranges::all_of(pair.steps.b, [&](std::size_t j) { return passesThrough(m_b[j]); });
+    return passes && m_alignment.first == SIZE_MAX ? PairRole::Unknown : PairRole::Follows;
+  }
+
+  /// Where everything that is wrong follows from something that has no counterpart: that is the first.
+  void findLonelyFirst() {
+    RunAlignment& all = m_alignment;
+    const auto follower = std::ranges::find(all.pairs, PairRole::Follows, &AlignedPair::role);
+    if (all.first != SIZE_MAX || follower == all.pairs.end()) return;
+    std::size_t first = std::size_t(follower - all.pairs.begin());
+    for (std::size_t i = 0; i < first; ++i) {
+      const AlignedPair& pair = all.pairs[i];
+      if (pair.role != PairRole::Unknown || pair.steps.b.empty()) continue;
+      const auto users = m_valuesB.taking(pair.steps.b.back());
+      if (std::ranges::any_of(users, [&](std::size_t user) {
+            return std::ranges::find(follower->steps.b, user) != follower->steps.b.end();
+          }))
+        first = i;
+    }
+    all.pairs[first].role = PairRole::First;
+    all.first = first;
+  }
+
+  /// Where everything before the first other bits is equal, and what is wrong takes just those, they are the fault: sums
+  /// of magnitudes may hide it.
+  void preferFirstBits() {
+    RunAlignment& all = m_alignment;
+    if (all.first == SIZE_MAX || all.firstUnequal >= all.first) return;
+    AlignedPair &bits = all.pairs[all.firstUnequal], &wrong = all.pairs[all.first];
+    if (bits.steps.a.size() != 1 || bits.steps.b.size() != 1 || m_b[bits.steps.b.front()].kernel ||
+        bits.inputs.kind != GapKind::Equal)
+      return;
+    const auto users = m_valuesB.taking(bits.steps.b.front());
+    const bool taken = std::ranges::any_of(
+        users, [&](std::size_t user) { return std::ranges::find(wrong.steps.b, user) != wrong.steps.b.end(); });
+    if (!taken || m_b[wrong.steps.b.back()].kernel) return;
+    wrong.role = PairRole::Follows;
+    bits.role = PairRole::First;
+    all.first = all.firstUnequal;
+  }
+
+  void conclude() {
+    findLonelyFirst();
+    preferFirstBits();
+    RunAlignment& all = m_alignment;
+    const auto has = [&](PairRole role) {
+      return std::ranges::any_of(all.pairs, [&](const auto& pair) { return pair.role == role; });
+    };
+    if (const auto shapes =
+            std::ranges::count_if(all.pairs, [](const AlignedPair& pair) { return pair.outputs.basis == "shape"; });
+        shapes > 0)
+      all.notes.push_back(
+          fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
+    if (all.first != SIZE_MAX || has(PairRole::Follows))
+      all.verdict = AlignVerdict::Different;
+    else if (has(PairRole::Rounding))
+      all.verdict = AlignVerdict::Rounding;
+    else if (has(PairRole::Same))
+      all.verdict = AlignVerdict::Same;
+  }
+
+  static constexpr std::size_t mostCompared = 256;  ///< tensors of one pair
+  const std::vector<RunStep>&m_a, &m_b;
+  ValueIndex m_valuesA, m_valuesB;
+  bool m_shortProducts;
+  RunAlignment m_alignment;
+  std::unordered_map<std::int64_t, ValueGap> m_byId;
+  std::unordered_map<std::string, ValueGap> m_byHash;  ///< of values that are wrong
+  std::unordered_map<std::string, ValueGap> m_byShape;
+  std::unordered_map<std::string, std::size_t> m_hidden;  ///< results whose sums say nothing, and their pairs
+};
+
+/// Whether products with inputs that agree are apart as those of TF32 are, and none is nearer: then that is how one of the
+/// runs multiplies, and no fault.
+bool usesShortProducts(const RunAlignment& alignment, const RunRecording& b) {
+  bool apart = false;
+  for (const AlignedPair& pair : alignment.pairs) {
+    if (pair.steps.a.size() != 1 || pair.steps.b.size() != 1 || isWrong(pair.inputs.kind)) continue;
+    if (roundingCause(b.steps[pair.steps.b.front()]).relative < 1e-3 || pair.outputs.kind == GapKind::Unknown) continue;
+    if (pair.outputs.relative <= roundingOf("f32")) return false;
+    apart = true;
+  }
+  return apart;
+}
+
+}  // namespace
+
+std::string_view pairRoleName(PairRole role) {
+  constexpr std::string_view names[] = {"unknown", "same", "rounding", "first", "follows", "new"};
+  return names[std::size_t(role)];
+}
+
+std::string_view alignVerdictName(AlignVerdict verdict) {
+  constexpr std::string_view names[] = {"unknown", "same", "rounding", "different"};
+  return names[std::size_t(verdict)];
+}
+
+RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b) {
+  const std::vector<StepPair> pairs = pairedSteps(a, b);
+  RunAlignment strict = Judge(a, b, false).run(pairs);
+  return usesShortProducts(strict, b) ? Judge(a, b, true).run(pairs) : strict;
+}
+
+}  // namespace kerf::inline align

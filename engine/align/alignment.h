@@ -1,0 +1,56 @@
+// alignRecordings(): two recordings as one mapping, and its verdict: the first step that got equal inputs and gave unequal
+// outputs, what follows from it, and what is wrong anew.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/align/run_recording.h"
+#include "engine/align/step_pairs.h"
+#include "engine/align/value_gap.h"
+
+namespace kerf::inline align {
+
+/// What a pair is in the whole.
+enum class PairRole : unsigned char {
+  Unknown,   ///< nothing to compare, or only one recording has it
+  Same,      ///< equal results
+  Rounding,  ///< rounding only
+  First,     ///< the first whose inputs agree and whose results do not
+  Follows,   ///< its inputs are wrong already
+  New,       ///< a further one like the first
+};
+constexpr PairRole lastOf(PairRole) { return PairRole::New; }
+/// "unknown", "same", "rounding", "first", "follows", "new".
+std::string_view pairRoleName(PairRole role);
+
+struct AlignedPair {
+  StepPair steps;
+  PairRole role = PairRole::Unknown;
+  ValueGap inputs, outputs;            ///< the worst of each
+  std::string_view cause;              ///< why results may differ though nothing is wrong; empty: nothing is known
+  std::size_t reachesBack = SIZE_MAX;  ///< an earlier pair from which on nothing proves that values agree
+};
+
+enum class AlignVerdict : unsigned char {
+  Unknown,    ///< no step of both has values that can be compared
+  Same,       ///< every compared value is equal
+  Rounding,   ///< they differ by rounding only
+  Different,  ///< there is a first step that is wrong, or values differ and nothing says by how much
+};
+constexpr AlignVerdict lastOf(AlignVerdict) { return AlignVerdict::Different; }
+/// "unknown", "same", "rounding", "different".
+std::string_view alignVerdictName(AlignVerdict verdict);
+
+struct RunAlignment {
+  std::vector<AlignedPair> pairs;
+  AlignVerdict verdict = AlignVerdict::Unknown;
+  std::size_t first = SIZE_MAX;         ///< the pair of role First
+  std::size_t firstUnequal = SIZE_MAX;  ///< the first pair that is not equal in its bits
+  std::vector<std::string> notes;
+};
+
+RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b);
+
+}  // namespace kerf::inline align

@@ -1,0 +1,27 @@
+// Why two implementations of an op may give other bits for the same inputs.
+#pragma once
+
+#include <string_view>
+
+#include "engine/align/run_recording.h"
+
+namespace kerf::inline align {
+
+/// What an op's results may differ by though nothing is wrong.
+struct RoundingCause {
+  std::string_view text;  ///< "another order of sums"; empty: its result is exact
+  double relative = 0;    ///< how far figures of float32 results may be apart by it; 0: as rounding is
+  bool random = false;    ///< it draws numbers
+  bool products = false;  ///< it multiplies matrices, or convolves
+};
+
+/// Of the step, or of what a kernel says it computes.
+RoundingCause roundingCause(const RunStep& step);
+
+/// Whether a result's sum of magnitudes is the same whatever the values are, as that of a softmax is.
+bool hidesItsValues(const RunStep& step);
+
+/// Whether it gives what it takes, seen or laid out in another way: "detach", "view", "clone".
+bool passesThrough(const RunStep& step);
+
+}  // namespace kerf::inline align

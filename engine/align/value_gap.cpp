@@ -1,0 +1,130 @@
+#include "engine/align/value_gap.h"
+
+#include <cmath>
+
+namespace kerf::inline align {
+
+namespace {
+
+/// How much more than what it was given a step's difference may be before it counts as the step's own.
+constexpr double amplification = 30;
+
+/// Sums over tensors: errors of single elements mostly cancel, so these are finer than tolerances of elements.
+struct RoundingRow {
+  std::string_view dtype;
+  double figure;   ///< of a sum over all elements
+  double element;  ///< root of mean squares, relative
+};
+constexpr RoundingRow roundings[] = {
+    {"f64", 1e-11, 1e-11},  {"f32", 1e-6, 2e-5}, {"f16", 2e-3, 4e-3},     {"bf16", 5e-3, 2e-2},
+    {"c128", 1e-11, 1e-11}, {"c64", 1e-6, 2e-5}, {"f8e4m3fn", 0.05, 0.2}, {"f8e5m2", 0.1, 0.3},
+};
+
+const RoundingRow* roundingRow(std::string_view dtype) {
+  const auto found = std::ranges::find(roundings, dtype, &RoundingRow::dtype);
+  return found == std::end(roundings) ? nullptr : found;
+}
+
+double relativeDifference(double a, double b) {
+  if (a == b) return 0;
+  return std::abs(a - b) / std::max({std::abs(a), std::abs(b), 1e-30});
+}
+
+bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+GapKind judged(double relative, double allowed, double amplified) {
+  if (std::isnan(relative)) return GapKind::Wrong;
+  return relative <= std::max(allowed, amplification * amplified) ? GapKind::Rounding : GapKind::Wrong;
+}
+
+/// The coarser dtype of both decides.
+double allowedFor(const StepValue& a, const StepValue& b, double RoundingRow::* of) {
+  const RoundingRow *first = roundingRow(a.dtype), *second = roundingRow(b.dtype);
+  return std::max(first == nullptr ? 0 : first->*of, second == nullptr ? 0 : second->*of);
+}
+
+ValueGap gapOfData(const StepValue& a, const StepValue& b, double amplified) {
+  ValueGap gap{.basis = "bits"};
+  const auto distance = bitDistance(*a.data, *b.data);
+  if (!distance) return {.basis = "shape"};
+  gap.bits = *distance;
+  gap.relative = distance->relativeError;
+  if (distance->same())
+    gap.kind = GapKind::Equal;
+  else if (distance->unordered > 0)
+    gap.kind = GapKind::Wrong;
+  else
+    gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::element), amplified);
+  return gap;
+}
+
+ValueGap gapOfSums(const StepValue& a, const StepValue& b, double amplified) {
+  ValueGap gap{.basis = "sum of magnitudes"};
+  if (sameNumber(*a.l1, *b.l1)) return {GapKind::Equal, gap.basis, 0};
+  gap.relative = relativeDifference(*a.l1, *b.l1);
+  gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::figure), amplified);
+  return gap;
+}
+
+ValueGap gapOfStats(const StepValue& a, const StepValue& b, double amplified) {
+  const ElementStats &x = *a.stats, &y = *b.stats;
+  ValueGap gap{.basis = "figures"};
+  if (x.nan != y.nan || x.inf != y.inf) return {GapKind::Wrong, gap.basis};
+  if (sameNumber(x.min, y.min) && sameNumber(x.max, y.max) && sameNumber(x.mean, y.mean) && sameNumber(x.norm, y.norm))
+    return {GapKind::Equal, gap.basis, 0};
+  const double scale = std::max({std::abs(x.min), std::abs(x.max), std::abs(y.min), std::abs(y.max), 1e-30});
+  const auto apart = [&](double p, double q) { return sameNumber(p, q) ? 0.0 : std::abs(p - q) / scale; };
+  gap.relative =
+      std::max({relativeDifference(x.norm, y.norm), apart(x.mean, y.mean), apart(x.min, y.min), apart(x.max, y.max)});
+  gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::element), amplified);
+  return gap;
+}
+
+std::string_view kindOfHash(const StepValue& value) {
+  return std::string_view(value.hash).substr(0, value.hash.find(':'));
+}
+
+ValueGap measuredGap(const StepValue& a, const StepValue& b, double amplified) {
+  if (a.data && b.data) return gapOfData(a, b, amplified);
+  if (a.stats && b.stats) return gapOfStats(a, b, amplified);
+  if (a.l1 && b.l1) return gapOfSums(a, b, amplified);
+  return {};
+}
+
+}  // namespace
+
+std::string_view gapKindName(GapKind kind) {
+  constexpr std::string_view names[] = {"unknown", "equal", "rounding", "unequal", "wrong"};
+  return names[std::size_t(kind)];
+}
+
+double roundingOf(std::string_view dtype) {
+  const RoundingRow* row = roundingRow(dtype);
+  return row == nullptr ? 0 : row->figure;
+}
+
+ValueGap gapBetween(const StepValue& a, const StepValue& b, double amplified) {
+  if (a.shaped && b.shaped && a.elements() != b.elements()) return {GapKind::Unknown, "shape"};
+  ValueGap gap = measuredGap(a, b, amplified);
+  if (gap.bits || a.hash.empty() || b.hash.empty() || kindOfHash(a) != kindOfHash(b)) return gap;
+  // Checksums of values in another dtype, or laid out anew, say nothing where they differ.
+  if (a.hash == b.hash) return {GapKind::Equal, "checksum", 0};
+  if (gap.kind == GapKind::Unknown) return {GapKind::Unequal, "checksum"};
+  if (gap.kind == GapKind::Equal) gap = {GapKind::Rounding, "checksum", 0};
+  return gap;
+}
+
+std::string ValueGap::text() const {
+  constexpr std::string_view heads[] = {"not compared", "equal", "rounding only", "other bits", "wrong"};
+  std::string text(heads[std::size_t(kind)]);
+  if (bits && kind != GapKind::Equal)
+    return fmt::format("{}: {}, relative {:.3g}", text, bitDistanceText(*bits), relative);
+  if (basis == "absent") return text + ": the other run gives no such value";
+  if (kind == GapKind::Unknown) return basis == "shape" ? text + ": other shapes" : text;
+  if (relative > 0)
+    return fmt::format("{}: {} differ{} by {:.3g}", text, basis, basis == "figures" ? "" : "s", relative);
+  if (kind == GapKind::Equal) return fmt::format("{} ({})", text, basis);
+  return fmt::format("{} ({} differs)", text, basis);
+}
+
+}  // namespace kerf::inline align

@@ -1,0 +1,221 @@
+// The mapping of two recordings and its verdict.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "engine/accuracy/same.h"
+#include "engine/align/alignment.h"
+#include "tests/unit/align_testing.h"
+
+namespace kerf {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> names(const RunRecording& recording, const std::vector<std::size_t>& steps) {
+  std::vector<std::string> found;
+  for (const std::size_t i : steps) found.push_back(recording.steps[i].name);
+  return found;
+}
+
+struct Aligned {
+  explicit Aligned(const std::string& first, const std::string& second)
+      : a(recordedRun(first)), b(recordedRun(second)), all(alignRecordings(a, b)) {}
+
+  std::vector<std::string> namesOfA(std::size_t pair) const { return names(a, all.pairs.at(pair).steps.a); }
+  std::vector<std::string> namesOfB(std::size_t pair) const { return names(b, all.pairs.at(pair).steps.b); }
+
+  RunRecording a, b;
+  RunAlignment all;
+};
+
+Tensor numbers(const std::vector<float>& values) {
+  Tensor tensor = *Tensor::zeros(DType::Float32, {std::int64_t(values.size())});
+  std::ranges::copy(values, tensor.data<float>());
+  return tensor;
+}
+
+StepValue sum(double l1, std::string hash = {}, std::string dtype = "f32") {
+  return {.dtype = std::move(dtype), .shape = {8}, .shaped = true, .hash = std::move(hash), .l1 = l1};
+}
+
+TEST(BitDistance, CountsUnitsInTheLastPlace) {
+  const float one = 1, next = std::nextafter(1.0F, 2.0F), nan = std::nanf("");
+  const auto distance = bitDistance(numbers({one, one, 0, nan, nan, 8}), numbers({one, next, -0.0F, nan, 1, 8.5F}));
+  ASSERT_TRUE(distance);
+  EXPECT_EQ(distance->elements, 6);
+  EXPECT_EQ(distance->equal, 2);
+  EXPECT_EQ(distance->unordered, 1);
+  EXPECT_EQ(distance->mostUlps, std::ldexp(0.5, 20));
+  EXPECT_THAT(distance->histogram, ElementsAre(2, 2, 0, 0, 0, 0, 0, 2));  // 0 and -0 are 0 ulp apart: other bits
+  EXPECT_EQ(bitDistanceText(*distance),
+            "2 of 6 elements equal in their bits, 2 up to 1 ulp, 1 more than 1024 ulp, 1 NaN or infinite on one side");
+}
+
+TEST(BitDistance, OfBfloat16CountsItsOwnSteps) {
+  Tensor a = *Tensor::zeros(DType::BFloat16, {1}), b = *Tensor::zeros(DType::BFloat16, {1});
+  a.data<BFloat16>()[0] = BFloat16(1.0F);
+  b.data<BFloat16>()[0] = BFloat16(1.0078125F);
+  EXPECT_EQ(bitDistance(a, b)->mostUlps, 1);
+}
+
+TEST(BitDistance, OfWholeNumbersIsExact) {
+  Tensor a = *Tensor::zeros(DType::Int64, {2}), b = *Tensor::zeros(DType::Int64, {2});
+  a.data<std::int64_t>()[0] = (std::int64_t(1) << 60) + 1;
+  b.data<std::int64_t>()[0] = std::int64_t(1) << 60;
+  const auto distance = bitDistance(a, b);
+  EXPECT_EQ(distance->equal, 1);
+  EXPECT_FALSE(distance->same());
+}
+
+TEST(ExactBits, AreTheVerdictWhateverTheToleranceIs) {
+  const Value ref(numbers({1, 2})), near(numbers({1, std::nextafter(2.0F, 3.0F)}));
+  SameOptions options{.tolerance = 1};
+  EXPECT_TRUE(same(ref, near, Value(), options).same);
+  options.exactBits = true;
+  EXPECT_TRUE(same(ref, ref, Value(), options).same);
+  const SameReport report = same(ref, near, Value(), options);
+  EXPECT_FALSE(report.same);
+  EXPECT_EQ(report.outputs[0].reason, "1 of 2 elements equal in their bits, 1 up to 1 ulp");
+  EXPECT_FALSE(same(ref, Value(numbers({1})), Value(), options).same);
+}
+
+TEST(ValueGap, ChecksumsDecideOverSums) {
+  EXPECT_EQ(gapBetween(sum(5, "h:1"), sum(5, "h:1")).kind, GapKind::Equal);
+  EXPECT_EQ(gapBetween(sum(5, "h:1"), sum(5, "h:2")).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5, "h:1"), sum(5, "other:1")).kind, GapKind::Equal);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.000001)).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.01)).kind, GapKind::Wrong);
+  EXPECT_EQ(gapBetween(sum(5, {}, "bf16"), sum(5.01, {}, "bf16")).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.01), 1e-3).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(std::nan(""))).kind, GapKind::Wrong);
+  StepValue only = sum(0, "h:1"), other = sum(0, "h:2");
+  only.l1.reset();
+  other.l1.reset();
+  EXPECT_EQ(gapBetween(only, other).kind, GapKind::Unequal);
+}
+
+TEST(Alignment, OfTheSameRunIsTheSame) {
+  for (const char* name : {"mlp-eager.json", "mlp-inductor.json", "mlp-eager.txt", "mlp-eager-train.json"}) {
+    const Aligned same(name, name);
+    EXPECT_EQ(same.all.verdict, AlignVerdict::Same) << name;
+    EXPECT_EQ(same.all.firstUnequal, SIZE_MAX);
+  }
+}
+
+TEST(Alignment, OfEagerAndInductorIsRoundingOnly) {
+  const Aligned aligned("mlp-eager.json", "mlp-inductor.json");
+  EXPECT_EQ(aligned.all.verdict, AlignVerdict::Rounding);
+  bool fused = false;
+  for (std::size_t i = 0; i < aligned.all.pairs.size(); ++i)
+    if (aligned.namesOfB(i) == std::vector<std::string>{"triton_per_fused_gelu_native_layer_norm_0 #1"}) {
+      EXPECT_THAT(aligned.namesOfA(i), testing::Contains("aten.gelu #1"));
+      EXPECT_EQ(aligned.all.pairs[i].steps.evidence, PairEvidence::Values);
+      fused = true;
+    }
+  EXPECT_TRUE(fused);
+}
+
+TEST(Alignment, NamesTheOpWithAFault) {
+  const struct {
+    const char *good, *bad, *op;
+  } cases[] = {{"mlp-eager.json", "mlp-eager-f0.json", "aten.gelu #1"},
+               {"mlp-eager.json", "mlp-eager-f1.json", "aten.native_layer_norm #1"},
+               {"conv-eager.json", "conv-eager-f1.json", "aten.relu #1"},
+               {"mlp-eager.json", "mlp-inductor-f0.json", "triton_per_fused_gelu_native_layer_norm_0 #1"},
+               {"mlp-inductor.json", "mlp-inductor-f1.json", "triton_per_fused_gelu_native_layer_norm_0 #1"}};
+  for (const auto& each : cases) {
+    const Aligned aligned(each.good, each.bad);
+    EXPECT_EQ(aligned.all.verdict, AlignVerdict::Different) << each.bad;
+    ASSERT_NE(aligned.all.first, SIZE_MAX) << each.bad;
+    EXPECT_THAT(aligned.namesOfB(aligned.all.first), testing::Contains(each.op)) << each.bad;
+  }
+}
+
+TEST(Alignment, OfAnotherBatchPairsEveryStepAndJudgesNone) {
+  const Aligned aligned("mlp-eager.json", "mlp-eager-b2.json");
+  EXPECT_EQ(aligned.all.first, SIZE_MAX);
+  for (const AlignedPair& pair : aligned.all.pairs) {
+    EXPECT_EQ(pair.steps.a, pair.steps.b);
+    EXPECT_NE(pair.role, PairRole::Follows);
+  }
+}
+
+TEST(Alignment, WithoutHashesOfInputsFollowsTensorsOrShapes) {
+  const Aligned aligned("mlp-eager-plain.json", "mlp-eager-plain.json");
+  EXPECT_EQ(aligned.all.verdict, AlignVerdict::Same);
+}
+
+RunStep step(const std::string& op, std::vector<StepValue> inputs, std::vector<StepValue> outputs) {
+  return {.name = op, .op = op, .inputs = std::move(inputs), .outputs = std::move(outputs)};
+}
+
+TEST(Alignment, TheFirstOtherBitsAreTheFaultWhereAllBeforeIsEqual) {
+  RunRecording a{.kind = "DebugMode log"}, b{.kind = "DebugMode log"};
+  a.steps = {step("aten._softmax", {sum(3, "h:1")}, {sum(4, "h:2")}),
+             step("aten.bmm", {sum(4, "h:2")}, {sum(7, "h:3")})};
+  b.steps = {step("aten._softmax", {sum(3, "h:1")}, {sum(4, "h:8")}),
+             step("aten.bmm", {sum(4, "h:8")}, {sum(9, "h:9")})};
+  const auto all = alignRecordings(a, b);
+  EXPECT_EQ(all.first, 0U);
+  EXPECT_EQ(all.pairs[1].role, PairRole::Follows);
+}
+
+TEST(Alignment, SoftmaxWhoseSumSaysNothingIsNamedToo) {
+  RunRecording a{.kind = "DebugMode log"}, b{.kind = "DebugMode log"};
+  a.steps = {step("triton_per_fused__softmax_0", {sum(3, "h:1")}, {sum(4, "h:2")}),
+             step("aten.bmm", {sum(4, "h:2")}, {sum(7, "h:3")})};
+  b.steps = {step("triton_per_fused__softmax_0", {sum(3, "h:1")}, {sum(4, "h:8")}),
+             step("aten.bmm", {sum(4, "h:8")}, {sum(9, "h:9")})};
+  a.steps[0].kernel = b.steps[0].kernel = true;
+  const auto all = alignRecordings(a, b);
+  ASSERT_EQ(all.first, 1U);
+  EXPECT_EQ(all.pairs[1].reachesBack, 0U);
+}
+
+TEST(Alignment, RandomNumbersAndShortProductsAreNamed) {
+  RunRecording a{.kind = "DebugMode log"}, b = a;
+  a.steps = {step("aten.bernoulli", {sum(3)}, {sum(4)})};
+  b.steps = {step("aten.bernoulli", {sum(3)}, {sum(6)})};
+  EXPECT_EQ(alignRecordings(a, b).pairs[0].cause, "random numbers, drawn anew");
+  a.steps = {step("aten.mm", {sum(3)}, {sum(4)})};
+  b.steps = {step("aten.mm", {sum(3)}, {sum(4.002)})};
+  const auto products = alignRecordings(a, b);
+  EXPECT_EQ(products.verdict, AlignVerdict::Rounding);
+  EXPECT_NE(products.pairs[0].cause.find("TF32"), std::string_view::npos);
+}
+
+TEST(Alignment, AFurtherFaultIsNewAndNotWhatFollows) {
+  RunRecording a{.kind = "DebugMode log"}, b = a;
+  a.steps = {step("aten.relu", {sum(1, "h:1")}, {sum(2, "h:2")}), step("aten.tanh", {sum(2, "h:2")}, {sum(3, "h:3")}),
+             step("aten.cos", {sum(1, "h:1")}, {sum(5, "h:4")})};
+  b.steps = {step("aten.relu", {sum(1, "h:1")}, {sum(4, "h:7")}), step("aten.tanh", {sum(4, "h:7")}, {sum(6, "h:8")}),
+             step("aten.cos", {sum(1, "h:1")}, {sum(9, "h:9")})};
+  const auto all = alignRecordings(a, b);
+  EXPECT_EQ(all.pairs[0].role, PairRole::First);
+  EXPECT_EQ(all.pairs[1].role, PairRole::Follows);
+  EXPECT_EQ(all.pairs[2].role, PairRole::New);
+}
+
+TEST(Alignment, EveryStepIsInOnePair) {
+  const std::pair<const char*, const char*> pairs[] = {{"mlp-eager.json", "mlp-inductor.json"},
+                                                       {"block-eager.json", "mlp-inductor-f0.json"},
+                                                       {"mlp-eager-train.json", "block-eager-f2.json"}};
+  for (const auto& [first, second] : pairs) {
+    const Aligned aligned(first, second);
+    std::vector<std::size_t> a, b;
+    for (const AlignedPair& pair : aligned.all.pairs) {
+      a.insert(a.end(), pair.steps.a.begin(), pair.steps.a.end());
+      b.insert(b.end(), pair.steps.b.begin(), pair.steps.b.end());
+    }
+    std::ranges::sort(a);
+    EXPECT_EQ(a.size(), aligned.a.steps.size()) << first;
+    EXPECT_TRUE(std::ranges::adjacent_find(a) == a.end());
+    EXPECT_TRUE(std::ranges::is_sorted(b));
+    EXPECT_EQ(b.size(), aligned.b.steps.size());
+  }
+}
+
+}  // namespace
+}  // namespace kerf
