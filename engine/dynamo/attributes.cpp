@@ -1,6 +1,8 @@
 // Attributes of objects of the program, read from copies; CPython's own lookup for everything else.
+#include <algorithm>
 #include <string_view>
 
+#include "engine/dynamo/descriptors.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
@@ -17,10 +19,6 @@ namespace {
 
 bool isData(PyObject* descriptor) { return descriptor != nullptr && Py_TYPE(descriptor)->tp_descr_set != nullptr; }
 
-SourcePtr classSource(PyTypeObject* type) {
-  return Source::constant("type:" + std::string(type->tp_name), Ref::borrow(reinterpret_cast<PyObject*>(type)));
-}
-
 /// An attribute in __slots__: copied at its first use.
 VariableTracker slotAttribute(FrameTracer& tracer, StandIn& standIn, PyObject* member, const std::string& name) {
   const Ref mine = Ref::steal(PyObject_GenericGetAttr(standIn.value.get(), makeText(name).get()));
@@ -34,19 +32,21 @@ VariableTracker slotAttribute(FrameTracer& tracer, StandIn& standIn, PyObject* m
 }
 
 /// What a class gives for an attribute that the object itself does not have.
-VariableTracker fromClass(FrameTracer& tracer, const VariableTracker& object, const StandIn& standIn, PyObject* found,
-                          const std::string& name) {
+VariableTracker fromClass(InstructionTranslator& t, const VariableTracker& object, const StandIn& standIn,
+                          PyObject* found, const std::string& name) {
+  FrameTracer& tracer = t.tracer();
   PyTypeObject* type = Py_TYPE(object.get());
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(type->tp_mro); ++k)
     if (const Ref* written = tracer.effects.writtenGlobal(PyTuple_GET_ITEM(type->tp_mro, k), name))
       return {*written, nullptr, false};
   if (standIn.source && ownDictOf(standIn.real.get()) != nullptr && PyFunction_Check(found))
     tracer.addGuard(presenceGuard(standIn.source, makeText(name), false));
+  if (isPythonDescriptor(found)) return callDescriptor(t, object, standIn, found, name);
   const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
   if (get != nullptr)
     return {tracer.checked(get(found, object.get(), reinterpret_cast<PyObject*>(type))), nullptr, false};
-  const SourcePtr source =
-      standIn.source ? Source::attribute(standIn.source, name) : Source::attribute(classSource(type), name);
+  const SourcePtr source = standIn.source ? Source::attribute(standIn.source, name)
+                                          : Source::attribute(classSource(tracer, type, nullptr), name);
   return tracer.effects.wrap(found, source);
 }
 
@@ -83,6 +83,20 @@ VariableTracker fromModule(FrameTracer& tracer, StandIn& standIn, const std::str
   return {};
 }
 
+/// A property that raises AttributeError leaves the answer to __getattr__.
+VariableTracker computedAttribute(InstructionTranslator& t, const VariableTracker& object, const StandIn& standIn,
+                                  PyObject* found, const std::string& name) {
+  PyObject* fallback = _PyType_Lookup(Py_TYPE(object.get()), makeText("__getattr__").get());
+  try {
+    return callDescriptor(t, object, standIn, found, name);
+  } catch (const PythonRaised&) {
+    if (fallback == nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
+    PyErr_Clear();
+  }
+  const VariableTracker bound{Ref::steal(PyMethod_New(fallback, object.get())), nullptr, false};
+  return t.call(bound, {{makeText(name), nullptr, false}}, nullptr);
+}
+
 VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker& object, StandIn& standIn,
                                 const std::string& name) {
   FrameTracer& tracer = t.tracer();
@@ -95,17 +109,34 @@ VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker&
   PyObject* found = _PyType_Lookup(type, key.get());
   if (isData(found)) {
     if (Py_TYPE(found) == &PyMemberDescr_Type) return slotAttribute(tracer, standIn, found, name);
+    if (isPythonDescriptor(found)) return computedAttribute(t, object, standIn, found, name);
+    if (name == "__class__" && standIn.source)
+      tracer.met.emplace(reinterpret_cast<PyObject*>(type), Source::attribute(standIn.source, name));
     if (name == "__dict__") tracer.effects.completeObject(standIn);
-    return {tracer.checked(PyObject_GenericGetAttr(object.get(), key.get())), nullptr, false};
+    Ref value = tracer.checked(PyObject_GenericGetAttr(object.get(), key.get()));
+    if (name == "__dict__") {
+      tracer.ownDicts[value.get()] = object.get();
+      tracer.kept.push_back(value);
+    }
+    return {std::move(value), nullptr, false};
   }
   if (VariableTracker own = tracer.effects.ownAttribute(standIn, name.c_str())) return own;
-  if (found != nullptr) return fromClass(tracer, object, standIn, found, name);
+  if (found != nullptr) return fromClass(t, object, standIn, found, name);
   if (isModule(object.get()))
     if (VariableTracker held = fromModule(tracer, standIn, name)) return held;
   PyObject* fallback = _PyType_Lookup(type, makeText("__getattr__").get());
   if (fallback == nullptr) noAttribute(object.get(), name);
   const VariableTracker bound{Ref::steal(PyMethod_New(fallback, object.get())), nullptr, false};
   return t.call(bound, {{key, nullptr, false}}, nullptr);
+}
+
+/// What a function or class is called, which needs no guard: itself has one.
+bool isName(const std::string& name) {
+  return name == "__name__" || name == "__qualname__" || name == "__doc__" || name == "__module__";
+}
+
+bool isEnumMember(PyObject* object) {
+  return std::string_view(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))->tp_name).starts_with("Enum");
 }
 
 /// Of a Python module or a class: the real object's, which a guard watches.
@@ -116,7 +147,8 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
   const bool ofClass = PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()));
-  if (ofClass) return {value, nullptr, false};
+  if (ofClass || (PyType_Check(object.get()) && (isName(name) || isEnumMember(value.get()))))
+    return {value, nullptr, false};
   if (isTorchNamespace(object.get()))
     return object.source && (isConstant(value.get()) || !graphFunctionName(value.get()).empty() ||
                              std::string_view(Py_TYPE(value.get())->tp_name) == "torch.dtype")
@@ -126,19 +158,78 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
 }
 
+/// A number or text of a class of the program, read from an object that tracing made.
+bool isWatchedConstant(FrameTracer& tracer, PyObject* object, PyObject* value) {
+  const bool literal = isConstant(value) && !PyFunction_Check(value) && !PyCFunction_Check(value) &&
+                       !PyModule_Check(value) && !PyType_Check(value);
+  return literal && tracer.met.contains(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+}
+
+/// An object with a __get__ in Python that answers for an object that tracing made; null where none does.
+PyObject* descriptorOfFresh(FrameTracer& tracer, const VariableTracker& object, PyObject* found,
+                            const std::string& name) {
+  PyTypeObject* type = Py_TYPE(object.get());
+  if (found == nullptr || object.source || Py_TYPE(found) == &PyProperty_Type || !isPythonDescriptor(found) ||
+      type->tp_getattro != PyObject_GenericGetAttr || !tracer.met.contains(reinterpret_cast<PyObject*>(type)))
+    return nullptr;
+  PyObject* own = ownDictOf(object.get());
+  const bool shadowed = !isData(found) && own != nullptr && PyDict_GetItemString(own, name.c_str()) != nullptr;
+  return shadowed ? nullptr : found;
+}
+
 /// Of objects that stand for themselves or that tracing made.
 VariableTracker plainAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
   FrameTracer& tracer = t.tracer();
   const Ref key = makeText(name);
+  PyObject* found = _PyType_Lookup(Py_TYPE(object.get()), key.get());
+  if (PyObject* descriptor = descriptorOfFresh(tracer, object, found, name))
+    return callDescriptor(t, object, {}, descriptor, name);
   Ref value = tracer.checked(PyObject_GetAttr(object.get(), key.get()));
+  if (Py_TYPE(object.get()) == &PySuper_Type) guardSuperMethod(tracer, object.get(), value.get(), name);
+  if (PyFunction_Check(object.get()) && isName(name)) return {value, nullptr, false};
   const bool fromOutside = object.source != nullptr && tracer.effects.find(object.get()) == nullptr;
-  const bool ofClass = _PyType_Lookup(Py_TYPE(object.get()), key.get()) == value.get();
+  const bool ofClass = found == value.get();
+  if (ofClass && !fromOutside && name != "_compiled_call_impl" && isWatchedConstant(tracer, object.get(), value.get()))
+    return {value, Source::attribute(classSource(tracer, Py_TYPE(object.get()), nullptr), name), true};
   if (isConstant(value.get()) || PyMethod_Check(value.get()) || (!fromOutside && !ofClass)) {
     const bool watched = fromOutside && isConstant(value.get()) && !PyCFunction_Check(value.get());
     return {value, watched ? Source::attribute(object.source, name) : nullptr, watched};
   }
-  const SourcePtr base = fromOutside ? object.source : classSource(Py_TYPE(object.get()));
+  const SourcePtr base = fromOutside ? object.source : classSource(tracer, Py_TYPE(object.get()), nullptr);
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
+}
+
+/// A field of a named tuple, or a property of a class that is a list, tuple or dict.
+std::optional<VariableTracker> containerAttribute(InstructionTranslator& t, const VariableTracker& object,
+                                                  const StandIn& standIn, const std::string& name) {
+  if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get()) || PyDict_CheckExact(object.get()))
+    return std::nullopt;
+  PyObject* found = _PyType_Lookup(Py_TYPE(object.get()), makeText(name).get());
+  if (found == nullptr) return std::nullopt;
+  if (Py_TYPE(found) == &PyProperty_Type && isPythonDescriptor(found))
+    return callDescriptor(t, object, standIn, found, name);
+  const Ref fields = standIn.kind == StandIn::Kind::Tuple ? attributeOf(object.get(), "_fields") : Ref();
+  const Py_ssize_t place = fields ? PySequence_Index(fields.get(), makeText(name).get()) : -1;
+  PyErr_Clear();
+  if (place < 0 || place >= PyTuple_GET_SIZE(object.get())) return std::nullopt;
+  PyObject* item = PyTuple_GET_ITEM(object.get(), place);
+  if (t.tracer().effects.find(item) != nullptr) return VariableTracker{Ref::borrow(item), nullptr, false};
+  SourcePtr source = t.tracer().effects.itemSource(standIn, Ref::steal(PyLong_FromSsize_t(place)).get(), item);
+  const bool isLazy = source != nullptr;
+  return VariableTracker{Ref::borrow(item), std::move(source), isLazy};
+}
+
+bool hasSymbols(const Tensor& fake) {
+  return std::ranges::any_of(fake.symSizes(), [](const SymInt size) { return size.isSymbolic(); });
+}
+
+/// A gradient that is there is read from the tensor itself.
+void guardGrad(FrameTracer& tracer, PyObject* tensor) {
+  const ProxyState* proxy = proxyOf(tensor);
+  if (proxy == nullptr || !proxy->source || !proxy->real) return;
+  const NativeScope native;
+  const Ref grad = attributeOf(proxy->real.get(), "grad");
+  if (grad && grad.get() != Py_None) tracer.addGuard(hasAttributeGuard(proxy->source, "grad", true));
 }
 
 }  // namespace
@@ -149,12 +240,19 @@ VariableTracker InstructionTranslator::loadAttribute(VariableTracker object, con
   if (m_tracer.deleted.contains({object.get(), attribute}))
     unsupported("Attempted to read a deleted variable", "The attribute was deleted.",
                 "item: " + typeNameOf(object.get()) + ", name: " + attribute);
+  if (const ProxyState* proxy = proxyOf(object.get());
+      proxy && proxy->source && proxy->real &&
+      (attribute == "requires_grad" || attribute == "data" || (attribute == "shape" && hasSymbols(proxy->fake))))
+    m_tracer.addGuard(typeGuard(proxy->real.get(), proxy->source));
+  if (attribute == "grad") guardGrad(m_tracer, object.get());
   if (proxyOf(object.get()) != nullptr)
     return {m_tracer.checked(PyObject_GetAttrString(object.get(), attribute.c_str())), nullptr, false};
   StandIn* standIn = m_tracer.effects.find(object.get());
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Object)
     return objectAttribute(*this, object, *standIn, attribute);
   if (PyModule_Check(object.get()) || PyType_Check(object.get())) return namespaceAttribute(*this, object, attribute);
+  if (standIn != nullptr && standIn->source)
+    if (std::optional<VariableTracker> held = containerAttribute(*this, object, *standIn, attribute)) return *held;
   return plainAttribute(*this, object, attribute);
 }
 
@@ -183,6 +281,10 @@ void InstructionTranslator::storeAttribute(VariableTracker object, const std::st
   } else {
     m_tracer.deleted.erase({object.get(), attribute});
   }
+  const bool isFresh = standIn == nullptr && m_tracer.met.contains(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+  if ((isFresh || (standIn != nullptr && standIn->kind == StandIn::Kind::Object)) &&
+      setByDescriptor(*this, object, isFresh ? StandIn{} : *standIn, attribute, value))
+    return;
   const Ref key = makeText(attribute);
   m_tracer.checkStatus(PyObject_SetAttr(object.get(), key.get(), value));
 }
@@ -193,13 +295,13 @@ VariableTracker InstructionTranslator::loadGlobal(const std::string& name) {
   }
   const Ref key = makeText(name);
   if (PyObject* found = PyDict_GetItemWithError(globals(), key.get())) {
-    if (globals() != m_tracer.rootGlobals && PyModule_Check(found)) m_tracer.metModules.insert(found);
     const SourcePtr source =
         globals() == m_tracer.rootGlobals
             ? Source::global(name)
             : Source::item(Source::constant("__import_" + textOf(PyDict_GetItemString(globals(), "__name__")),
                                             Ref::borrow(globals())),
                            key);
+    if (globals() != m_tracer.rootGlobals && PyModule_Check(found)) m_tracer.met.emplace(found, source);
     return m_tracer.effects.wrap(found, source);
   }
   PyObject* dict = PyModule_Check(builtins()) ? PyModule_GetDict(builtins()) : builtins();

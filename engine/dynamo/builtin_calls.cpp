@@ -6,6 +6,7 @@
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -84,9 +85,21 @@ std::optional<VariableTracker> typeOf(InstructionTranslator& t, PyObject* args, 
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
   if (const SymState* number = symOf(object.get())) return plain(pythonTypeOf(*number));
-  if (proxyOf(object.get()) != nullptr)
-    return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
-  return plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+  if (const ProxyState* proxy = proxyOf(object.get())) {
+    Ref type = t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__"));
+    return VariableTracker{std::move(type), proxy->source ? Source::type(proxy->source) : nullptr,
+                           proxy->source != nullptr};
+  }
+  VariableTracker type = plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+  const StandIn* standIn = t.tracer().effects.find(object.get());
+  const auto known = t.tracer().met.find(type.get());
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && standIn->source) {
+    type.source = Source::type(standIn->source);
+    type.lazy = true;
+  } else if (standIn == nullptr && known != t.tracer().met.end()) {
+    type.source = known->second;
+  }
+  return type;
 }
 
 /// super() without arguments asks the frame that calls it: its first argument and its __class__ cell.
@@ -153,6 +166,7 @@ std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyO
 std::optional<VariableTracker> lengthOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
+  guardMethodUse(t.tracer(), object.get(), "__len__");
   const ProxyState* proxy = proxyOf(object.get());
   if (proxy == nullptr || proxy->fake.dim() == 0) return std::nullopt;
   return VariableTracker{tensorMethod(t.tracer(), object.get(), "__len__", Ref::steal(PyTuple_New(0)).get(), nullptr),

@@ -1,10 +1,16 @@
 // What a call becomes: a node, an inlined frame, CPython's own function on stand-ins, or a graph break.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "engine/dynamo/builtin_calls.h"
+#include "engine/dynamo/container_calls.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -144,6 +150,33 @@ bool isSlotWrapper(PyObject* callable) {
   return name == "__setattr__" || name == "__delattr__" || name == "__init__";
 }
 
+/// The class's __call__ that an object of the program is called by.
+void guardCallMethod(FrameTracer& tracer, const StandIn& standIn) {
+  PyObject* method = _PyType_Lookup(Py_TYPE(standIn.value.get()), makeText("__call__").get());
+  if (standIn.source && method != nullptr && PyFunction_Check(method))
+    tracer.addGuard(constantGuard(method, Source::attribute(Source::type(standIn.source), "__call__")));
+}
+
+/// Functions of torch.nn.functional that Dynamo traces into: they look at `torch` by a name of their own.
+void noteTracedFunctional(FrameTracer& tracer, PyObject* function) {
+  static constexpr std::array<std::string_view, 3> names = {"pad", "lp_pool3d", "triplet_margin_with_distance_loss"};
+  constexpr std::string_view module = "torch.nn.functional.";
+  const std::string name = describeCallable(function);
+  if (!name.starts_with(module) || std::ranges::find(names, name.substr(module.size())) == names.end()) return;
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  if (torch != nullptr)
+    tracer.met.emplace(torch, Source::constant("__import_torch_dot_nn_dot_functional.torch", Ref::borrow(torch)));
+}
+
+/// Builtins that go over what they get.
+bool iterates(PyObject* callable) {
+  static constexpr std::array<std::string_view, 14> names = {
+      "enumerate", "zip", "map", "filter", "list", "tuple", "sum", "sorted", "iter", "min", "max", "any", "all", "set"};
+  const std::string name = textOf(attributeOf(callable, "__name__").get());
+  return textOf(attributeOf(callable, "__module__").get()) == "builtins" &&
+         std::ranges::find(names, name) != names.end();
+}
+
 void realizeAll(FrameTracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
   for (VariableTracker& source : sources) tracer.realize(source);
   tracer.realizeDeep(args);
@@ -175,6 +208,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   if (std::optional<VariableTracker> known = callBuiltin(*this, target, args, kwargs, sources)) return *known;
   const std::string graphName = graphFunctionName(target);
   if (!graphName.empty()) {
+    noteTracedFunctional(m_tracer, target);
     realizeAll(m_tracer, sources, args, kwargs);
     return {traceTorchFunction(m_tracer, graphName, target, args, kwargs), nullptr, false};
   }
@@ -185,6 +219,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     }
     if (isAllowedInGraph(target)) {
       realizeAll(m_tracer, sources, args, kwargs);
+      const QuietScope quiet(m_tracer);
       return {m_tracer.graph.callFunction(describeCallable(target), target, args, kwargs), nullptr, false};
     }
   }
@@ -195,6 +230,8 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   if (callsPython(target)) {
     refuseMarked(target);
     if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && !isModule(target))
+      guardCallMethod(m_tracer, *standIn);
+    if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && !isModule(target))
       return callWith(loadAttribute(callable, "__call__"), args, kwargs, std::move(sources));
     return inlineCall(m_tracer, callable, args, kwargs, sources);
   }
@@ -204,6 +241,10 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     for (VariableTracker& source : sources) m_tracer.realize(source);
     refuseBuiltin(target, args, kwargs);
   }
+  if (std::optional<VariableTracker> made = callTrackedIterator(*this, target, args, kwargs, sources)) return *made;
+  if (iterates(target))
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) guardIteration(m_tracer, PyTuple_GET_ITEM(args, k));
+  if (std::optional<VariableTracker> known = callContainerMethod(*this, target, args, kwargs, sources)) return *known;
   if (isSlotWrapper(target)) {
     for (VariableTracker& source : sources) m_tracer.settle(source);
   } else {

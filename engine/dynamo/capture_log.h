@@ -13,6 +13,7 @@ struct LoggedGraph {
   std::string name;  ///< "__compiled_fn_1"
   Graph graph;
   std::vector<std::string> sources;  ///< of the placeholders
+  std::string ranBy;                 ///< "eager", "aot_eager", "inductor"; "eager (why)" where the backend left it
   std::vector<Ref> inputs;           ///< copies of what they got at first, where the log keeps them
 };
 

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "engine/dynamo/call_backend.h"
+#include "engine/dynamo/graph_compiler.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
@@ -16,9 +17,11 @@ struct Prepared {
   Ref value;
 };
 
-bool setDictContents(PyObject* dict, PyObject* contents) {
-  const Ref cleared = Ref::steal(PyObject_CallMethod(dict, "clear", nullptr));
+bool setDictContents(PyObject* dict, PyObject* contents, PyObject* removed) {
+  const Ref cleared = removed ? Ref::borrow(Py_None) : Ref::steal(PyObject_CallMethod(dict, "clear", nullptr));
   if (!cleared) return false;
+  for (Py_ssize_t k = 0; removed && k < PyList_GET_SIZE(removed); ++k)
+    if (PyDict_DelItem(dict, PyList_GET_ITEM(removed, k)) < 0) return false;
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(contents, &at, &key, &value) != 0;)
     if (setRawItem(dict, key, value) < 0) return false;
@@ -50,9 +53,9 @@ bool apply(const Prepared& change) {
   switch (effect.kind) {
     case Effect::Kind::ListContents:
       if (isDeque(target)) return setDequeContents(target, change.value.get());
-      return PyList_SetSlice(target, 0, PyList_GET_SIZE(target), change.value.get()) >= 0;
+      return PyList_SetSlice(target, effect.kept, PyList_GET_SIZE(target), change.value.get()) >= 0;
     case Effect::Kind::DictContents:
-      return setDictContents(target, change.value.get());
+      return setDictContents(target, change.value.get(), effect.removed.get());
     case Effect::Kind::SetContents:
       return setSetContents(target, change.value.get());
     case Effect::Kind::SetAttr:
@@ -161,7 +164,10 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     }
     rebuilder.know(standIn->value.get(), std::move(real));
   }
-  if (!(backendCall ? runBackendCall(*this, values) : replay(calls, values))) return {};
+  const bool ran = backendCall ? runBackendCall(*this, values)
+                   : runner    ? runCompiledGraph(*this, values)
+                               : replay(calls, values);
+  if (!ran) return {};
   std::vector<Ref> built;
   for (std::size_t k = 0; k < results.size(); ++k) {
     const auto handedOn = moved.find(k);

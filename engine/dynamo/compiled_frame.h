@@ -1,6 +1,7 @@
 // CompiledFrame: what the rewritten frame calls: runs the graph, builds what lives on, and replays side effects.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,8 +9,13 @@
 #include <vector>
 
 #include "engine/dynamo/rebuild.h"
+#include "engine/support/result.h"
+#include "engine/tensor/value.h"
 
 namespace kerf::inline dynamo {
+
+/// A graph's computation on values of its inputs.
+using GraphRunner = std::function<Result<ValueList>(const ValueList& inputs)>;
 
 struct CompiledFrame {
   std::string graphName;  ///< "__compiled_fn_1"; empty where there is no graph
@@ -17,6 +23,7 @@ struct CompiledFrame {
   std::vector<TracedCall> calls;
   std::vector<NodeId> outputs;     ///< of the graph
   Ref backendCall;                 ///< what a Python backend made of the graph; null: the calls run one by one
+  GraphRunner runner;              ///< what a backend by name made of it; null: the calls run one by one
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<Effect> effects;
   std::vector<Ref> results;                ///< templates

@@ -1,5 +1,6 @@
 #include "engine/dynamo/convert_frame.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -7,7 +8,9 @@
 #include "engine/dynamo/call_backend.h"
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/compiled_frame.h"
+#include "engine/dynamo/counters.h"
 #include "engine/dynamo/frame_writer.h"
+#include "engine/dynamo/graph_compiler.h"
 #include "engine/dynamo/handlers.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/logged_graphs.h"
@@ -60,6 +63,7 @@ bool mayHaveBackedge(const Bytecode& bytecode, int from) {
 void logBreak(const Unsupported& reason, bool graphBreak) {
   captureLog().breaks.push_back({reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context),
                                  reason.stack, graphBreak});
+  if (graphBreak) countEvent("graph_break", captureLog().breaks.back().reason);
 }
 
 std::string nameOf(const Guard& guard) {
@@ -67,17 +71,34 @@ std::string nameOf(const Guard& guard) {
   return guard.source ? guard.source->name() : std::string();
 }
 
-/// PyTorch has no guards on defaults of functions, and names classes in other ways.
+/// PyTorch has no guards on defaults of functions that are numbers or texts, and names classes in other ways.
 bool isTold(const Guard& guard) {
   if (guard.isInternal) return false;
   const Source* root = guard.source.get();
   while (root != nullptr && root->base()) root = root->base().get();
-  const bool ofDefaults = guard.source && guard.source->name().find("defaults__[") != std::string::npos;
-  return !ofDefaults && (root == nullptr || root->kind() != Source::Kind::Constant);
+  const bool isDefault = guard.source && guard.source->kind() == Source::Kind::Item &&
+                         guard.source->base()->name().ends_with(".__defaults__") &&
+                         (guard.kind == "CONSTANT_MATCH" || guard.kind == "EQUALS_MATCH");
+  return !isDefault && (root == nullptr || root->kind() != Source::Kind::Constant);
 }
 
 /// What step_graph_break says: where the graph ends, not what could not be traced.
 Unsupported unsupportedStep(const std::string& where) { return {"step_unsupported", {}, {}, {}, {where}, false}; }
+
+/// Which inputs are one tensor now.
+std::string duplicatesText(const std::vector<SourcePtr>& sources, const FrameScope& scope) {
+  std::vector<std::pair<PyObject*, std::vector<std::string>>> names;
+  for (const SourcePtr& source : sources) {
+    PyObject* now = source->evaluate(scope).get();
+    auto at = std::ranges::find(names, now, [](const auto& entry) { return entry.first; });
+    if (at == names.end()) at = names.insert(names.end(), {now, {}});
+    at->second.push_back("\"" + source->name() + "\"");
+  }
+  std::vector<std::string> lists;
+  for (const auto& [object, list] : names)
+    if (list.size() > 1) lists.push_back(fmt::format("[{}]", fmt::join(list, ", ")));
+  return fmt::format("Duplicate tensors found: {}", fmt::join(lists, ", "));
+}
 
 /// One attempt at tracing a frame; what it decided is read from it afterwards.
 class Attempt {
@@ -122,8 +143,7 @@ class Attempt {
     std::vector<Effect> effects = m_tracer.effects.changes();
     for (const Effect& effect : effects)
       if (effect.kind == Effect::Kind::DictContents) m_tracer.guardKeys(effect.target.get());
-    if (whole && m_tracer.graph.countCalls() == 0 && effects.empty())
-      throw SkipFrame{"because no content in function call"};
+    if (whole && m_tracer.graph.countCalls() == 0) throw SkipFrame{"because no content in function call"};
     auto compiled = std::make_shared<CompiledFrame>();
     LiveState live;
     if (whole) {
@@ -228,6 +248,7 @@ class Attempt {
         if (!seen.insert(source->evaluate(scope).get()).second) return false;
       return true;
     };
+    guard.failure = [sources](PyObject*, const FrameScope& scope) { return duplicatesText(sources, scope); };
     m_tracer.addGuard(std::move(guard));
   }
 
@@ -237,10 +258,13 @@ class Attempt {
     if (m_tracer.graph.countCalls() > 0) {
       compiled->graphName = fmt::format("__compiled_fn_{}", ++log.compileNumber);
       logged.calls.push_back(compiled->graphName);
-      LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}};
+      LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}, {}, {}};
       for (const FrameInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
       keepInputs(*compiled, graph);
+      graph.ranBy = compileByName(*compiled);
       log.graphs.push_back(std::move(graph));
+      countEvent("stats", "unique_graphs");
+      countEvent("stats", "calls_captured", long(m_tracer.graph.countCalls()));
       if (m_options.backend) {
         compiled->backendCall = callBackend(m_options.backend.get(), m_tracer.graph.graph(), *compiled);
         if (!compiled->backendCall) throw BackendRaised{};
@@ -261,10 +285,33 @@ class Attempt {
     }
     if (!entry->code) throw PythonRaised{};
     entry->guards = m_tracer.guards;
-    for (const Guard& guard : entry->guards.all())
-      if (isTold(guard)) logged.guards.push_back({guard.kind, guard.leaf, nameOf(guard)});
+    for (const Guard& guard : entry->guards.all()) {
+      const bool isMode = isOfKeptMode(guard);
+      if (isMode ? guard.source->base() != nullptr : !isTold(guard)) continue;
+      logged.guards.push_back({isMode ? "CLASS_MATCH" : guard.kind, guard.leaf, nameOf(guard)});
+    }
     log.frames.push_back(std::move(logged));
+    countEvent("frames", "ok");
     return entry;
+  }
+
+  /// What runs the graph: "inductor", or "eager" with the reason.
+  std::string compileByName(CompiledFrame& compiled) {
+    if (m_options.compiler.empty()) return "eager";
+    auto runner = compileGraph(m_options.compiler, m_tracer.graph.graph(), compiled);
+    if (!runner) return "eager (" + runner.error().message + ")";
+    compiled.runner = *std::move(runner);
+    return m_options.compiler;
+  }
+
+  /// The bound __exit__ that a resume function gets of a mode around it: PyTorch hands on the manager's class.
+  bool isOfKeptMode(const Guard& guard) const {
+    const Source* root = guard.source.get();
+    while (root != nullptr && root->base()) root = root->base().get();
+    if (root == nullptr || root->kind() != Source::Kind::Local || !root->text().starts_with("___stack")) return false;
+    PyObject* held = m_shape.isFree(root->slot()) ? nullptr : m_frame.variables[root->slot()];
+    return held != nullptr && PyMethod_Check(held) && isRestorableManager(PyMethod_GET_SELF(held)) &&
+           textOf(attributeOf(held, "__name__").get()) == "__exit__";
   }
 
   const FrameView& m_frame;
@@ -302,6 +349,7 @@ FrameScope scopeOf(const FrameView& frame) {
 
 ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen) {
   std::optional<BreakPoint> breakAt;
+  countEvent("frames", "total");
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::optional<Unsupported> stopped;
     try {

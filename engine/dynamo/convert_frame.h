@@ -15,7 +15,8 @@ namespace kerf::inline dynamo {
 struct FrameOptions {
   bool fullgraph = false;
   DynamicMode dynamic = DynamicMode::Automatic;
-  Ref backend;  ///< a Python function that takes a GraphModule; null: Kerf runs the graph
+  std::string compiler;  ///< "aot_eager" or "inductor": by the compiler that is set; empty: op by op
+  Ref backend;           ///< a Python function that takes a GraphModule; null: Kerf runs the graph
 };
 
 /// A frame that starts: its code and what its variables are. Borrowed while it runs.

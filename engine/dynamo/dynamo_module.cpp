@@ -104,6 +104,8 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   if (dynamic == Py_False) options->dynamic = DynamicMode::Never;
   if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
     options->backend = Ref::borrow(backend);
+  const std::string name = backend != nullptr && PyUnicode_Check(backend) ? textOf(backend) : std::string();
+  if (name == "aot_eager" || name == "inductor") options->compiler = name;
   const Ref target = tracedCallable(function);
   return target ? makeCallable(target.get(), std::move(options)).release() : nullptr;
 }
@@ -121,7 +123,11 @@ nlohmann::json graphJson(const LoggedGraph& logged) {
     const Node& node = logged.graph.node(id);
     nodes.push_back({opcodeName(node.op()), node.name(), node.target()});
   }
-  return {{"name", logged.name}, {"nodes", nodes}, {"sources", logged.sources}, {"text", printGraphText(logged.graph)}};
+  return {{"name", logged.name},
+          {"nodes", nodes},
+          {"sources", logged.sources},
+          {"ran_by", logged.ranBy},
+          {"text", printGraphText(logged.graph)}};
 }
 
 nlohmann::json logJson() {

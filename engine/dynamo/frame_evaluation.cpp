@@ -12,6 +12,7 @@
 #include "engine/dynamo/frame_evaluation.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -45,6 +46,15 @@ bool isGenerator(const _PyInterpreterFrame* frame) { return frame->owner == FRAM
 
 PyObject* functionOf(_PyInterpreterFrame* frame) { return reinterpret_cast<PyObject*>(frame->f_func); }
 
+/// Defaults that are more than a number or text are told apart by their number, too.
+VariableTracker positionalDefault(FrameTracer& tracer, PyObject* function, const SourcePtr& base, Py_ssize_t place) {
+  PyObject* all = PyFunction_GET_DEFAULTS(function);
+  PyObject* value = PyTuple_GET_ITEM(all, place);
+  const SourcePtr source = Source::attribute(base, "__defaults__");
+  if (!isConstant(value)) tracer.addGuard(lengthGuard(all, source));
+  return tracer.effects.wrap(value, Source::item(source, Ref::steal(PyLong_FromSsize_t(place))));
+}
+
 /// The source of an argument's default, which binding took out of the function.
 VariableTracker defaultOf(FrameTracer& tracer, PyObject* function, PyObject* value) {
   if (function == nullptr || tracer.freshFunctions.contains(function)) return {Ref::borrow(value), nullptr, false};
@@ -56,9 +66,7 @@ VariableTracker defaultOf(FrameTracer& tracer, PyObject* function, PyObject* val
                                              : nullptr),
         Ref::borrow(function));
   for (Py_ssize_t k = 0; defaults && k < PyTuple_GET_SIZE(defaults); ++k)
-    if (PyTuple_GET_ITEM(defaults, k) == value)
-      return tracer.effects.wrap(
-          value, Source::item(Source::attribute(base, "__defaults__"), Ref::steal(PyLong_FromSsize_t(k))));
+    if (PyTuple_GET_ITEM(defaults, k) == value) return positionalDefault(tracer, function, base, k);
   PyObject *key = nullptr, *item = nullptr;
   PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
   for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &item) != 0;)
@@ -72,6 +80,9 @@ VariableTracker argumentOf(FrameTracer& tracer, const std::vector<VariableTracke
   if (pending != nullptr)
     for (const VariableTracker& argument : *pending)
       if (argument.get() == value) return argument;
+  if (const auto known = PyType_CheckExact(value) ? tracer.met.find(value) : tracer.met.end();
+      known != tracer.met.end())
+    return {Ref::borrow(value), known->second, false};
   return defaultOf(tracer, function, value);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/dynamo/guards.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -58,15 +59,24 @@ Guard functionGuard(PyObject* object, const SourcePtr& source) {
                      fmt::format("ID_MATCH: ___check_obj_id({}.__code__, ID), type={}", source->name(),
                                  reprOf(PyFunction_GET_CODE(object))),
                      source);
+  guard.isInternal = static_cast<bool>(attributeOf(object, "_torchdynamo_disable"));
   guard.check = [code = Ref::borrow(PyFunction_GET_CODE(object))](PyObject* now, const FrameScope&) {
     return PyFunction_Check(now) && PyFunction_GET_CODE(now) == code.get();
   };
   return guard;
 }
 
+/// Functions of the standard library for which Dynamo traces one in Python.
+bool isPolyfilled(PyObject* object) {
+  if (!PyCFunction_Check(object)) return false;
+  const std::string module = textOf(attributeOf(object, "__module__").get());
+  return module == "_functools" || module == "itertools" || module == "sys";
+}
+
 std::string identityKind(PyObject* object) {
   if (PyType_Check(object)) return "CLASS_MATCH";
   if (PyModule_Check(object)) return "MODULE_MATCH";
+  if (isPolyfilled(object)) return "ID_MATCH";
   if (PyCFunction_Check(object) || !callableOf(object).empty()) return "BUILTIN_MATCH";
   if (std::string_view(Py_TYPE(object)->tp_name) == "torch.dtype") return "CONSTANT_MATCH";
   return "ID_MATCH";
@@ -76,12 +86,15 @@ Guard identityGuard(PyObject* object, const SourcePtr& source) {
   Guard guard = made(identityKind(object),
                      fmt::format("ID_MATCH: ___check_obj_id({}, ID), type={}", source->name(), reprOf(object)), source);
   guard.check = isSame(object);
+  // The locks of functools.cached_property, which Python 3.12 has no longer.
+  guard.isInternal = std::string_view(Py_TYPE(object)->tp_name).starts_with("_thread.");
   return guard;
 }
 
 bool comparesByValue(PyObject* object) {
   return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) ||
-         PyBytes_CheckExact(object) || PyComplex_CheckExact(object) || PySlice_Check(object) || PyRange_Check(object);
+         PyBytes_CheckExact(object) || PyComplex_CheckExact(object) || PySlice_Check(object) || PyRange_Check(object) ||
+         isPlainTuple(object);
 }
 
 /// L['x'] as reasons print it: x.
@@ -116,7 +129,8 @@ Guard constantGuard(PyObject* object, const SourcePtr& source) {
   if (object == Py_None || PyBool_Check(object)) return singletonGuard(object, source);
   if (PyFunction_Check(object)) return functionGuard(object, source);
   if (!comparesByValue(object)) return identityGuard(object, source);
-  const bool literal = PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
+  const bool literal = PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) ||
+                       PyTuple_CheckExact(object);
   Guard guard = made(literal ? "CONSTANT_MATCH" : "EQUALS_MATCH",
                      fmt::format("EQUALS_MATCH: {} == {}", source->name(), reprOf(object)), source);
   guard.check = isEqual(object);
@@ -148,7 +162,17 @@ Guard lengthGuard(PyObject* object, const SourcePtr& source) {
   return guard;
 }
 
-Guard keysGuard(PyObject* dict, const SourcePtr& source) {
+/// The first key that is another one.
+std::string keyMismatch(PyObject* now, PyObject* keys, const std::string& name) {
+  const Ref mine = Ref::steal(PyDict_Check(now) ? PyDict_Keys(now) : PyList_New(0));
+  const Py_ssize_t size = PyList_GET_SIZE(keys);
+  for (Py_ssize_t k = 0; mine && k < std::min(size, PyList_GET_SIZE(mine.get())); ++k)
+    if (PyObject_RichCompareBool(PyList_GET_ITEM(mine.get(), k), PyList_GET_ITEM(keys, k), Py_EQ) != 1)
+      return fmt::format("list(dict.keys({}))[{}] == {}", name, k, reprOf(PyList_GET_ITEM(keys, k)));
+  return fmt::format("len({}) != {}", name, size);
+}
+
+Guard keysGuard(PyObject* dict, const SourcePtr& source, bool walked) {
   const Py_ssize_t size = PyDict_GET_SIZE(dict);
   const std::string text = size == 0 ? "not " + source->name() : fmt::format("len({}) == {}", source->name(), size);
   Guard guard = made("DICT_KEYS_MATCH", "DICT_LENGTH: " + text, source);
@@ -159,6 +183,10 @@ Guard keysGuard(PyObject* dict, const SourcePtr& source) {
     PyErr_Clear();
     return same == 1;
   };
+  if (walked)
+    guard.failure = [keys, name = source->name()](PyObject* now, const FrameScope&) {
+      return keyMismatch(now, keys.get(), name);
+    };
   return guard;
 }
 
@@ -176,11 +204,12 @@ Guard containsGuard(const SourcePtr& source, const Ref& key, bool present) {
 }
 
 Guard hasAttributeGuard(const SourcePtr& source, const std::string& name, bool present) {
-  Guard guard = made("HASATTR",
-                     fmt::format("{}HASATTR: hasattr({}, '{}') == {}", present ? "" : "NO_", source->name(), name,
-                                 present ? "True" : "False"),
-                     source);
-  guard.about = source->name() + "." + name;
+  Guard guard = made(
+      "HASATTR", fmt::format("{}hasattr({}, '{}')", present ? "HASATTR: " : "NO_HASATTR: not ", source->name(), name),
+      source);
+  const Ref text = makeText(name);
+  guard.about = PyUnicode_IsIdentifier(text.get()) == 1 ? source->name() + "." + name
+                                                        : fmt::format("getattr({}, '{}')", source->name(), name);
   guard.check = [name, present](PyObject* now, const FrameScope&) {
     const Ref found = Ref::steal(PyObject_GetAttrString(now, name.c_str()));
     PyErr_Clear();
@@ -306,15 +335,18 @@ Guard tensorGuard(PyObject* object, const Tensor& fake, const SourcePtr& source)
                tensor.requiresGrad ? "True" : "False", listText(match.sizes), listText(match.strides)),
            source);
   guard.check = [match](PyObject* now, const FrameScope&) { return match.mismatch(now).empty(); };
-  guard.failure = [match, name = localName(source->name())](PyObject* now) {
+  guard.failure = [match, name = localName(source->name())](PyObject* now, const FrameScope&) {
+    if (!isTensor(now))
+      return fmt::format("expected type of '{}' to be a tensor type, ' but found {}", name,
+                         reprOf(reinterpret_cast<PyObject*>(Py_TYPE(now))));
     return fmt::format("tensor '{}' {}", name, match.mismatch(now));
   };
   return guard;
 }
 
 std::string failureText(const Guard& guard, const FrameScope& scope) {
-  if (guard.failure && guard.source)
-    if (const Ref now = guard.source->evaluate(scope)) return guard.failure(now.get());
+  const Ref now = guard.source ? guard.source->evaluate(scope) : Ref();
+  if (guard.failure && (now || !guard.source)) return localName(guard.failure(now.get(), scope));
   const std::size_t start = guard.leaf.find(": ");
   return localName(start == std::string::npos ? guard.leaf : guard.leaf.substr(start + 2));
 }

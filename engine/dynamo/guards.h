@@ -21,7 +21,7 @@ struct Guard {
   /// Whether the object is still as it was. `scope` for guards that look at several sources.
   std::function<bool(PyObject* object, const FrameScope& scope)> check;
   /// What failed, as PyTorch says it; empty: the leaf.
-  std::function<std::string(PyObject* object)> failure;
+  std::function<std::string(PyObject* object, const FrameScope& scope)> failure;
 };
 
 class GuardSet {
@@ -42,8 +42,8 @@ Guard constantGuard(PyObject* object, const SourcePtr& source);
 Guard typeGuard(PyObject* object, const SourcePtr& source);
 /// Type and number of items of a list or tuple.
 Guard lengthGuard(PyObject* object, const SourcePtr& source);
-/// All keys of a dict, in their order.
-Guard keysGuard(PyObject* dict, const SourcePtr& source);
+/// All keys of a dict, in their order. `walked`: the program goes over them, not only to some of them.
+Guard keysGuard(PyObject* dict, const SourcePtr& source, bool walked);
 /// Whether a dict has a key.
 Guard containsGuard(const SourcePtr& source, const Ref& key, bool present);
 /// What hasattr() says.

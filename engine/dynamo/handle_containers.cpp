@@ -2,6 +2,7 @@
 #include <span>
 
 #include "engine/dynamo/handlers.h"
+#include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -119,6 +120,8 @@ void dictMerge(T& t, const I& i) {
 
 /// Items of a container that are still what was there have sources of their own.
 VariableTracker itemOf(T& t, const VariableTracker& container, Ref item, Py_ssize_t index) {
+  if (std::optional<VariableTracker> tracked = itemOfTracked(t.tracer(), container.get(), item.get(), index))
+    return *tracked;
   VariableTracker made{std::move(item), nullptr, false};
   const StandIn* standIn = t.tracer().effects.find(container.get());
   if (standIn == nullptr || !standIn->source || t.tracer().effects.find(made.get()) != nullptr) return made;
@@ -162,7 +165,11 @@ void unpackEx(T& t, const I& i) {
   }
   const auto at = [&](Py_ssize_t k) { return itemOf(t, container, Ref::borrow(PyList_GET_ITEM(list.get(), k)), k); };
   for (Py_ssize_t k = size; k-- > size - after;) t.push(at(k));
-  t.tracer().realizeDeep(container.get());
+  for (Py_ssize_t k = before; k < size - after; ++k) {
+    VariableTracker item = at(k);
+    t.tracer().realize(item);
+    t.tracer().realizeDeep(item.get());
+  }
   t.checkedPush(PyList_GetSlice(list.get(), before, size - after));
   for (Py_ssize_t k = before; k-- > 0;) t.push(at(k));
 }

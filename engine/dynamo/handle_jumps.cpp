@@ -2,6 +2,7 @@
 #include <span>
 
 #include "engine/dynamo/handlers.h"
+#include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -43,33 +44,16 @@ void popJumpIfNone(T& t, const I&) {
 
 void getIter(T& t, const I&) {
   const VariableTracker value = t.pop();
-  const StandIn* standIn = t.tracer().effects.find(value.get());
-  const bool hasSource = standIn != nullptr && standIn->source;
-  if (hasSource && standIn->kind == StandIn::Kind::Object)
-    t.tracer().addGuard(hasAttributeGuard(standIn->source, "__iter__", true));
-  if (hasSource && (PyList_CheckExact(value.get()) || PyTuple_CheckExact(value.get()))) {
-    const Ref iterator = t.tracer().checked(PyObject_GetIter(value.get()));
-    t.tracer().iterators[iterator.get()] = {iterator, value.value, 0};
-    t.push(iterator);
-    return;
-  }
+  guardIteration(t.tracer(), value.get());
+  if (std::optional<Ref> iterator = trackedIterator(t.tracer(), value.get())) return t.push(*std::move(iterator));
   // Other iterators hand out items without their sources.
   t.tracer().realizeDeep(value.get());
   t.checkedPush(PyObject_GetIter(value.get()));
 }
 
-/// An item of a list of the program is guarded when it is looked at.
-VariableTracker withSource(T& t, PyObject* iterator, const Ref& item) {
-  VariableTracker made{item, nullptr, false};
-  const auto found = t.tracer().iterators.find(iterator);
-  if (found == t.tracer().iterators.end()) return made;
-  const Ref index = Ref::steal(PyLong_FromSsize_t(found->second.next++));
-  const StandIn* standIn = t.tracer().effects.find(found->second.list.get());
-  if (standIn == nullptr || t.tracer().effects.find(item.get()) != nullptr) return made;
-  made.source = t.tracer().effects.itemSource(*standIn, index.get(), item.get());
-  made.lazy = made.source != nullptr;
-  if (!made.source) t.tracer().realizeDeep(found->second.list.get());
-  return made;
+bool unpacksNext(T& t) {
+  const auto next = static_cast<std::size_t>(t.nextInstruction());
+  return next < t.bytecode().instructions.size() && t.bytecode().instructions[next].op == Op::UNPACK_SEQUENCE;
 }
 
 void forIter(T& t, const I&) {
@@ -93,7 +77,7 @@ void forIter(T& t, const I&) {
     return;
   }
   const Ref made = t.tracer().checked(item);
-  t.push(withSource(t, iterator, made));
+  t.push(trackedItem(t.tracer(), iterator, made, unpacksNext(t)));
 }
 
 void returnValue(T& t, const I&) {

@@ -45,6 +45,16 @@ bool takesItself(PyObject* type) {
   return (reinterpret_cast<PyTypeObject*>(type)->tp_flags & _Py_TPFLAGS_MATCH_SELF) != 0;
 }
 
+/// Positional patterns ask the subject's class for the names.
+void guardPattern(T& t, const VariableTracker& subject) {
+  const StandIn* standIn = t.tracer().effects.find(subject.get());
+  if (standIn == nullptr || standIn->kind != StandIn::Kind::Object || !standIn->source) return;
+  VariableTracker type{Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(subject.get()))), Source::type(standIn->source),
+                       true};
+  t.tracer().addGuard(hasAttributeGuard(type.source, "__match_args__", true));
+  t.tracer().realize(type);
+}
+
 void matchClass(T& t, const I& i) {
   const VariableTracker names = t.pop();
   const VariableTracker type = t.pop();
@@ -57,6 +67,7 @@ void matchClass(T& t, const I& i) {
   }
   const Ref list = Ref::steal(PyList_New(0));
   const Ref positions = attributeOf(type.get(), "__match_args__");
+  if (i.arg > 0) guardPattern(t, subject);
   for (int k = 0; k < i.arg; ++k) {
     if (!positions && takesItself(type.get()) && k == 0) {
       PyList_Append(list.get(), subject.get());

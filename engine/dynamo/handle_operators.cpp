@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/dynamo/handlers.h"
+#include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -141,6 +142,7 @@ void containsOp(T& t, const I& i) {
   if (proxyOf(container.get()) != nullptr)
     unsupported("Unsupported method call", "`in` on a tensor needs its data.",
                 "call_method TensorVariable() __contains__");
+  guardMethodUse(t.tracer(), container.get(), "__contains__");
   if (isFlag(container.get())) refuseOperator("contains", container.get(), item.get());
   const int found = PySequence_Contains(container.get(), item.get());
   t.tracer().checkStatus(found);
@@ -156,11 +158,32 @@ void guardMissingKey(T& t, const VariableTracker& container, const VariableTrack
   if (held != 1) t.tracer().guardKeys(container.get());
 }
 
+/// A slice of a container holds items whose sources are no longer known.
+void realizeSlice(T& t, const StandIn& standIn, PyObject* container, PyObject* slice) {
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (!isSequence(container) || PySlice_Unpack(slice, &start, &stop, &step) < 0) {
+    PyErr_Clear();
+    return t.tracer().realizeDeep(container);
+  }
+  const Py_ssize_t count = PySlice_AdjustIndices(PySequence_Fast_GET_SIZE(container), &start, &stop, step);
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    const Ref index = Ref::steal(PyLong_FromSsize_t(start + k * step));
+    PyObject* item = PySequence_Fast_GET_ITEM(container, start + k * step);
+    VariableTracker held{Ref::borrow(item), nullptr, false};
+    if (t.tracer().effects.find(item) == nullptr)
+      held.source = t.tracer().effects.itemSource(standIn, index.get(), item);
+    held.lazy = held.source != nullptr;
+    t.tracer().realize(held);
+    t.tracer().realizeDeep(item);
+  }
+}
+
 void binarySubscr(T& t, const I&) {
   const auto [container, key] = popPair(t);
   if (proxyOf(container.get()) != nullptr && !isConstant(key.get()) && proxyOf(key.get()) == nullptr)
     t.tracer().realizeDeep(key.get());
   guardMissingKey(t, container, key);
+  guardMethodUse(t.tracer(), container.get(), "__getitem__");
   Ref item = t.tracer().checked(PyObject_GetItem(container.get(), key.get()));
   VariableTracker result{item, nullptr, false};
   const StandIn* standIn = t.tracer().effects.find(container.get());
@@ -168,10 +191,19 @@ void binarySubscr(T& t, const I&) {
       proxyOf(item.get()) == nullptr) {
     result.source = t.tracer().effects.itemSource(*standIn, key.get(), item.get());
     result.lazy = result.source != nullptr;
-    // A slice of a container holds items whose sources are no longer known.
-    if (PySlice_Check(key.get())) t.tracer().realizeDeep(container.get());
+    if (PySlice_Check(key.get())) realizeSlice(t, *standIn, container.get(), key.get());
   }
   t.push(std::move(result));
+}
+
+/// A list item that is written as what it was: that it was so is guarded, for the write is not seen at the end.
+void guardKeptItem(T& t, const VariableTracker& list, const VariableTracker& key, const VariableTracker& value) {
+  const StandIn* standIn = t.tracer().effects.find(list.get());
+  if (standIn == nullptr || !standIn->source || !PyList_Check(list.get()) || !isConstant(value.get())) return;
+  VariableTracker held = value;
+  held.source = t.tracer().effects.itemSource(*standIn, key.get(), value.get());
+  held.lazy = held.source != nullptr;
+  t.tracer().realize(held);
 }
 
 void storeSubscr(T& t, const I&) {
@@ -180,6 +212,7 @@ void storeSubscr(T& t, const I&) {
   const VariableTracker container = t.pop();
   const VariableTracker value = t.pop();
   t.tracer().guardKeys(container.get());
+  guardKeptItem(t, container, key, value);
   t.tracer().checkStatus(PyObject_SetItem(container.get(), key.get(), value.get()));
 }
 
@@ -187,6 +220,7 @@ void deleteSubscr(T& t, const I&) {
   const VariableTracker key = t.pop();
   const VariableTracker container = t.pop();
   t.tracer().guardKeys(container.get());
+  if (PyList_Check(container.get())) t.tracer().realizeDeep(container.get());
   t.tracer().checkStatus(PyObject_DelItem(container.get(), key.get()));
 }
 

@@ -31,6 +31,7 @@ VariableTracker SideEffects::wrap(PyObject* real, SourcePtr source) {
   }
   if (isTensor(real)) return wrapTensor(real, source);
   if (PyList_Check(real)) return wrapList(real, source);
+  if (source && isPlainTuple(real) && isOfModule(source)) return {Ref::borrow(real), std::move(source), true};
   if (PyTuple_Check(real)) return wrapTuple(real, source);
   if (isDeque(real)) return wrapDeque(real, source);
   if (PyDict_Check(real)) return wrapDict(real, source);
@@ -110,11 +111,19 @@ VariableTracker SideEffects::wrapDeque(PyObject* real, const SourcePtr& source) 
   return {copy, source, false};
 }
 
+/// Of a named tuple by its field, of others by its place.
+SourcePtr SideEffects::tupleItem(PyObject* tuple, const SourcePtr& source, Py_ssize_t place) const {
+  const Ref fields = PyTuple_CheckExact(tuple) ? Ref() : attributeOf(tuple, "_fields");
+  if (source && fields && PyTuple_Check(fields.get()) && place < PyTuple_GET_SIZE(fields.get()))
+    return Source::attribute(source, textOf(PyTuple_GET_ITEM(fields.get(), place)));
+  return Source::item(source, Ref::steal(PyLong_FromSsize_t(place)));
+}
+
 VariableTracker SideEffects::wrapTuple(PyObject* real, const SourcePtr& source) {
   const Py_ssize_t size = PyTuple_GET_SIZE(real);
   std::vector<Ref> items;
   for (Py_ssize_t k = 0; k < size; ++k)
-    items.push_back(wrap(PyTuple_GET_ITEM(real, k), Source::item(source, Ref::steal(PyLong_FromSsize_t(k)))).value);
+    items.push_back(wrap(PyTuple_GET_ITEM(real, k), tupleItem(real, source, k)).value);
   Ref copy = tupleLike(real, items);
   add({StandIn::Kind::Tuple, copy, Ref::borrow(real), source, false, items, {}, {}});
   return {copy, source, false};
@@ -229,8 +238,9 @@ SourcePtr SideEffects::itemSource(const StandIn& standIn, PyObject* key, PyObjec
   if (!PyLong_CheckExact(key)) return nullptr;
   Py_ssize_t index = PyLong_AsSsize_t(key);
   const auto size = static_cast<Py_ssize_t>(standIn.items.size());
-  if (index < 0) index += size;
+  if (index < 0) index += PyList_Check(standIn.value.get()) ? PyList_GET_SIZE(standIn.value.get()) : size;
   if (index < 0 || index >= size || standIn.items[static_cast<std::size_t>(index)].get() != item) return nullptr;
+  if (standIn.kind == StandIn::Kind::Tuple) return tupleItem(standIn.real.get(), standIn.source, index);
   return Source::item(standIn.source, Ref::steal(PyLong_FromSsize_t(index)));
 }
 

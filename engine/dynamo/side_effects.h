@@ -31,7 +31,9 @@ struct Effect {
   Kind kind = Kind::ListContents;
   Ref target;  ///< the stand-in; of a global, the dict
   std::string name;
-  Ref value;  ///< template; null: deleted
+  Ref value;            ///< template; null: deleted
+  Py_ssize_t kept = 0;  ///< of a list: items at its start that stay as they are
+  Ref removed;          ///< of a dict: keys that go; null: all entries go, `value` has all
 };
 
 class SideEffects {
@@ -70,6 +72,7 @@ class SideEffects {
   StandIn& add(StandIn standIn);
   VariableTracker wrapList(PyObject* real, const SourcePtr& source);
   VariableTracker wrapDeque(PyObject* real, const SourcePtr& source);
+  SourcePtr tupleItem(PyObject* tuple, const SourcePtr& source, Py_ssize_t place) const;
   VariableTracker wrapTuple(PyObject* real, const SourcePtr& source);
   VariableTracker wrapDict(PyObject* real, const SourcePtr& source);
   VariableTracker wrapSet(PyObject* real, const SourcePtr& source);
@@ -79,6 +82,7 @@ class SideEffects {
   VariableTracker wrapMethod(PyObject* real, const SourcePtr& source);
   VariableTracker wrapPartial(PyObject* real, const SourcePtr& source);
   void objectChanges(StandIn& standIn, std::vector<Effect>& into);
+  Effect dictChange(const StandIn& standIn);
 
   struct GlobalWrite {
     Ref globals;

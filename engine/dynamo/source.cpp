@@ -94,6 +94,11 @@ SourcePtr Source::type(SourcePtr base) {
   return make(Kind::Type, std::move(base), {}, full);
 }
 
+SourcePtr Source::typeDict(SourcePtr base) {
+  const std::string full = "dict(" + base->name() + ".__dict__)";
+  return make(Kind::TypeDict, std::move(base), {}, full);
+}
+
 SourcePtr Source::size(SourcePtr base, std::int64_t dim) {
   const std::string full = base->name() + ".size()[" + std::to_string(dim) + "]";
   auto made = make(Kind::Size, std::move(base), {}, full);
@@ -109,6 +114,8 @@ SourcePtr Source::constant(std::string name, Ref object) {
 
 Ref Source::evaluateOn(PyObject* base) const {
   if (m_kind == Kind::Type) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(base)));
+  if (m_kind == Kind::TypeDict)
+    return PyType_Check(base) ? Ref::borrow(reinterpret_cast<PyTypeObject*>(base)->tp_dict) : Ref();
   if (m_kind == Kind::Size) {
     if (!isTensor(base)) return {};
     const Sizes sizes = tensorOf(base).sizes();

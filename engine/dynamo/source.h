@@ -21,7 +21,7 @@ using SourcePtr = std::shared_ptr<const Source>;
 
 class Source {
  public:
-  enum class Kind { Local, Cell, Global, Attr, Item, Type, Size, Constant };
+  enum class Kind { Local, Cell, Global, Attr, Item, Type, TypeDict, Size, Constant };
 
   static SourcePtr local(std::string name, int slot);
   /// The cell object itself of a local or free variable, not what it holds.
@@ -30,6 +30,8 @@ class Source {
   static SourcePtr attribute(SourcePtr base, std::string name);
   static SourcePtr item(SourcePtr base, Ref key);
   static SourcePtr type(SourcePtr base);
+  /// What a class itself has: dict(C.__dict__).
+  static SourcePtr typeDict(SourcePtr base);
   /// x.size()[dim]
   static SourcePtr size(SourcePtr base, std::int64_t dim);
   /// An object that always is the same one: a module's dict, a function met on the way.

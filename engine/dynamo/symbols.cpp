@@ -61,6 +61,20 @@ SymSizes symStridesOf(const Tensor& real, const SymSizes& sizes) {
   return made;
 }
 
+/// "Ne(a, b)" as Python writes it, and a least value before what it bounds: "2 <= a".
+std::string comparisonText(const std::string& text) {
+  const bool isEq = text.starts_with("Eq("), isNe = text.starts_with("Ne(");
+  int depth = 0;
+  for (std::size_t k = 3; (isEq || isNe) && k + 1 < text.size(); ++k) {
+    depth += text[k] == '(' || text[k] == '[' ? 1 : text[k] == ')' || text[k] == ']' ? -1 : 0;
+    if (text[k] == ',' && depth == 0)
+      return text.substr(3, k - 3) + (isEq ? " == " : " != ") + text.substr(k + 2, text.size() - k - 3);
+  }
+  const std::size_t least = text.rfind(" >= ");
+  if (least == std::string::npos || text.find_first_not_of("0123456789", least + 4) != std::string::npos) return text;
+  return text.substr(least + 4) + " <= " + text.substr(0, least);
+}
+
 }  // namespace
 
 FrameSymbols::FrameSymbols() : m_env(std::make_shared<ShapeEnv>()), m_scope(*m_env) {}
@@ -185,7 +199,7 @@ Guard FrameSymbols::guardOf(const Symbolic& condition) const {
     const InputSymbol* symbol = find(name);
     return symbol ? std::optional(Symbolic::symbol(symbol->source->name())) : std::nullopt;
   });
-  guard.leaf = "LAMBDA_GUARD: " + named.text();
+  guard.leaf = "LAMBDA_GUARD: " + comparisonText(named.text());
   guard.check = [condition, used](PyObject*, const FrameScope& scope) {
     return holdsTrue(evaluated(condition, [&](std::string_view name) {
       const auto found = std::ranges::find(used, name, &InputSymbol::name);

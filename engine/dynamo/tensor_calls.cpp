@@ -237,7 +237,7 @@ Ref classAttribute(FrameTracer& tracer, PyObject* self, const ProxyState& proxy,
   const Ref key = makeText(name);
   PyObject* found = _PyType_Lookup(type, key.get());
   if (found == nullptr) {
-    if (proxy.source && proxy.real) tracer.addGuard(presenceGuard(proxy.source, key, false));
+    if (proxy.source && proxy.real) tracer.addGuard(hasAttributeGuard(proxy.source, name, false));
     PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'", type->tp_name, name.c_str());
     throw PythonRaised{};
   }
@@ -245,6 +245,7 @@ Ref classAttribute(FrameTracer& tracer, PyObject* self, const ProxyState& proxy,
   if (found != common && PyFunction_Check(found)) return Ref::steal(PyMethod_New(found, self));
   if (found != common && Py_TYPE(found)->tp_descr_get != nullptr)
     return tracer.checked(Py_TYPE(found)->tp_descr_get(found, self, reinterpret_cast<PyObject*>(type)));
+  if (PyBool_Check(found) || found == Py_None) return Ref::borrow(found);
   return methodObject(self, name);
 }
 

@@ -25,6 +25,18 @@ Guard contentsGuard(const StandIn& standIn) {
   return guard;
 }
 
+/// Methods of Python's random numbers that Dynamo knows as objects; of other methods it looks at what they are bound to.
+bool drawsNumber(PyObject* method) {
+  const std::string name = textOf(attributeOf(method, "__name__").get());
+  return textOf(attributeOf(method, "__module__").get()) == "random" &&
+         (name == "randint" || name == "randrange" || name == "uniform");
+}
+
+bool isTorchCode(PyObject* globals) {
+  const std::string name = textOf(PyDict_GetItemString(globals, "__name__"));
+  return name == "torch" || name.starts_with("torch.");
+}
+
 }  // namespace
 
 FrameTracer* FrameTracer::active() { return activeTracer; }
@@ -38,6 +50,7 @@ bool NativeScope::active() { return nativeDepth > 0; }
 
 void FrameTracer::addGuard(Guard guard) {
   if (guard.userLine.empty() && translator != nullptr) guard.userLine = translator->where();
+  guard.isInternal = guard.isInternal || quiet > 0;
   guards.add(std::move(guard));
 }
 
@@ -56,6 +69,18 @@ void FrameTracer::settle(VariableTracker& variable) {
   if (variable && effects.find(variable.get()) == nullptr) realize(variable);
 }
 
+/// A Python module keeps the name that it was first met by: under another it is only told to be the same one.
+Guard FrameTracer::firstMet(VariableTracker& variable, Guard guard) {
+  if (PyTuple_Check(variable.get())) addGuard(lengthGuard(variable.get(), variable.source));
+  if (!PyModule_Check(variable.get()) && !PyType_Check(variable.get())) return guard;
+  const auto [at, isFirst] = met.emplace(variable.get(), variable.source);
+  if (isFirst || PyType_Check(variable.get()) || at->second->name() == variable.source->name()) return guard;
+  guard.kind = "DUPLICATE_INPUT";
+  // What torch's own code looks at is not told by the program's names.
+  if (translator == nullptr || !isTorchCode(translator->globals())) variable.source = at->second;
+  return guard;
+}
+
 void FrameTracer::realize(VariableTracker& variable) {
   if (!variable || symOf(variable.get()) != nullptr) return;
   StandIn* standIn = effects.find(variable.get());
@@ -67,8 +92,7 @@ void FrameTracer::realize(VariableTracker& variable) {
                     variable.source->name());
       Guard guard = constantGuard(variable.get(), variable.source);
       if (PyLong_CheckExact(variable.get()) && effects.isStaticInt(variable.source)) guard.kind = "EQUALS_MATCH";
-      if (PyModule_Check(variable.get()) && !metModules.insert(variable.get()).second) guard.kind = "DUPLICATE_INPUT";
-      addGuard(std::move(guard));
+      addGuard(firstMet(variable, std::move(guard)));
     }
     variable.lazy = false;
     return;
@@ -84,20 +108,27 @@ void FrameTracer::realize(VariableTracker& variable) {
   }
   const auto kind = standIn->kind;
   const bool sequence = kind == StandIn::Kind::List || kind == StandIn::Kind::Tuple;
-  addGuard(sequence ? lengthGuard(real, standIn->source) : typeGuard(real, standIn->source));
+  Guard guard = sequence ? lengthGuard(real, standIn->source) : typeGuard(real, standIn->source);
+  guard.isInternal = PyMethod_Check(real) && !drawsNumber(real);
+  addGuard(std::move(guard));
   if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
 }
 
-void FrameTracer::guardKeys(PyObject* dict) {
+void FrameTracer::guardKeys(PyObject* dict, bool walked) {
   const StandIn* standIn = effects.find(dict);
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source)
-    addGuard(keysGuard(standIn->real.get(), standIn->source));
+    addGuard(keysGuard(standIn->real.get(), standIn->source, walked));
 }
 
 void FrameTracer::realizeDeep(PyObject* value) {
   if (value == nullptr || isConstant(value) || proxyOf(value) != nullptr) return;
-  if (const auto iterated = iterators.find(value); iterated != iterators.end())
-    return realizeDeep(iterated->second.list.get());
+  if (const auto iterated = iterators.find(value); iterated != iterators.end()) {
+    const std::vector<Ref> parts = iterated->second.parts;
+    for (const Ref& part : parts) realizeDeep(part.get());
+    return;
+  }
+  if (PyDictItems_Check(value) || PyDictValues_Check(value) || PyDictKeys_Check(value))
+    return realizeDeep(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(value)->dv_dict));
   if (std::ranges::find(m_realizing, value) != m_realizing.end()) return;
   m_realizing.push_back(value);
   VariableTracker whole{Ref::borrow(value), nullptr, false};

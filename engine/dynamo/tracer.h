@@ -20,6 +20,15 @@ namespace kerf::inline dynamo {
 
 class InstructionTranslator;
 
+/// An iterator over lists, tuples or a dict of the program, whose items keep their sources.
+struct TrackedIterator {
+  enum class Shape { Plain, Enumerate, Zip, Items, Values };
+  Ref iterator;
+  std::vector<Ref> parts;  ///< what it goes over; of a dict's values its keys, too
+  Shape shape = Shape::Plain;
+  Py_ssize_t next = 0;
+};
+
 class FrameTracer {
  public:
   FrameTracer() : graph(*this), effects(*this) {}
@@ -33,15 +42,16 @@ class FrameTracer {
   /// Arguments of the call that is about to be inlined: its frame takes their sources.
   const std::vector<VariableTracker>* pendingArguments = nullptr;
   VariableTracker pendingCallable;
-  VariableTracker returned;                  ///< what the last inlined frame gave, with its source
-  PyObject* rootGlobals = nullptr;           ///< of the frame that is compiled; borrowed
-  std::unordered_set<PyObject*> metModules;  ///< modules that were looked at by another name before
-  /// Iterators over lists of the program, whose items keep their sources.
-  struct ListIterator {
-    Ref iterator, list;
-    Py_ssize_t next = 0;
-  };
-  std::unordered_map<PyObject*, ListIterator> iterators;
+  VariableTracker returned;         ///< what the last inlined frame gave, with its source
+  PyObject* rootGlobals = nullptr;  ///< of the frame that is compiled; borrowed
+  /// Python modules and classes that were looked at, by the name that they were first met by.
+  std::unordered_map<PyObject*, SourcePtr> met;
+  /// Own dicts of stand-ins that the program holds (`x.__dict__`): whose they are.
+  std::unordered_map<PyObject*, PyObject*> ownDicts;
+  int quiet = 0;  ///< above 0: PyTorch does not look here, and has none of the guards that come
+  std::unordered_map<PyObject*, TrackedIterator> iterators;
+  /// Tuples that such an iterator gave and that are taken apart next: themselves, and their items.
+  std::unordered_map<PyObject*, std::pair<Ref, std::vector<VariableTracker>>> trackedTuples;
   /// Functions that tracing made: their cells are its own.
   std::unordered_set<PyObject*> freshFunctions;
   /// Attributes that the program deleted.
@@ -56,7 +66,7 @@ class FrameTracer {
   /// Guards a stand-in, and all that can be reached from it: before code outside of tracing looks at it.
   void realizeDeep(PyObject* value);
   /// Guards all keys of a dict of the program: before something depends on more than one of them.
-  void guardKeys(PyObject* dict);
+  void guardKeys(PyObject* dict, bool walked = false);
   void addGuard(Guard guard);
   /// A tensor is looked at: it is guarded and becomes an input of the graph.
   void noteTensor(PyObject* proxy);
@@ -75,6 +85,7 @@ class FrameTracer {
 
  private:
   friend class TraceScope;
+  Guard firstMet(VariableTracker& variable, Guard guard);
   std::exception_ptr m_pending;
   std::vector<PyObject*> m_realizing;
 };
@@ -89,6 +100,18 @@ class TraceScope {
 
  private:
   FrameTracer* m_before;
+};
+
+/// While it lives, guards are checked and not told: PyTorch runs here what is traced.
+class QuietScope {
+ public:
+  explicit QuietScope(FrameTracer& tracer) : m_tracer(tracer) { ++m_tracer.quiet; }
+  ~QuietScope() { --m_tracer.quiet; }
+  QuietScope(const QuietScope&) = delete;
+  QuietScope& operator=(const QuietScope&) = delete;
+
+ private:
+  FrameTracer& m_tracer;
 };
 
 /// While it lives, Python code runs as it is: neither traced nor compiled.

@@ -149,6 +149,18 @@ bool isConstant(PyObject* object) {
          PyCFunction_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
+bool isPlainTuple(PyObject* object) {
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(object); ++k) {
+    PyObject* item = PyTuple_GET_ITEM(object, k);
+    const bool literal = item == Py_None || item == Py_Ellipsis || PyBool_Check(item) || PyLong_CheckExact(item) ||
+                         PyFloat_CheckExact(item) || PyUnicode_CheckExact(item) || PyBytes_CheckExact(item) ||
+                         std::string_view(Py_TYPE(item)->tp_name) == "torch.dtype";
+    if (!literal) return false;
+  }
+  return true;
+}
+
 void refuseOwnHash(PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || proxyOf(key) != nullptr || symOf(key) != nullptr) return;

@@ -131,6 +131,15 @@ std::string recordedReason(const json& entry) {
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+/// "at 0x7f9b63e44ed0", as recorded.
+std::string withoutAddresses(std::string text) {
+  for (std::size_t at = 0; (at = text.find(" at 0x", at)) != std::string::npos; at += 6) {
+    const std::size_t end = text.find_first_not_of("0123456789abcdef", at + 6);
+    text.replace(at + 6, (end == std::string::npos ? text.size() : end) - at - 6, "ADDR");
+  }
+  return text;
+}
+
 /// Sources of the program's own values: those of PyTorch's modules and of builtins differ from library to library.
 bool isOfUser(const std::string& source) {
   if (source.empty() || source.find("__import") != std::string::npos) return false;
@@ -153,6 +162,8 @@ std::set<std::string> givenGuards(const json& log, std::size_t firstFrames) {
   return guards;
 }
 
+constexpr std::ptrdiff_t shownGuards = 24;
+
 std::string compareGuards(const json& explain, const json& log, std::size_t firstFrames) {
   const auto wanted = recordedGuards(explain);
   const auto got = givenGuards(log, firstFrames);
@@ -160,10 +171,10 @@ std::string compareGuards(const json& explain, const json& log, std::size_t firs
   std::ranges::set_difference(wanted, got, std::back_inserter(missing));
   std::ranges::set_difference(got, wanted, std::back_inserter(more));
   if (missing.empty() && more.empty()) return "";
-  return fmt::format(
-      "of {} recorded {} are missing ({}), {} are more ({})", wanted.size(), missing.size(),
-      fmt::join(missing.begin(), missing.begin() + std::min<std::ptrdiff_t>(std::ssize(missing), 3), "; "), more.size(),
-      fmt::join(more.begin(), more.begin() + std::min<std::ptrdiff_t>(std::ssize(more), 3), "; "));
+  return fmt::format("of {} recorded {} are missing ({}), {} are more ({})", wanted.size(), missing.size(),
+                     fmt::join(missing.begin(), missing.begin() + std::min(std::ssize(missing), shownGuards), "; "),
+                     more.size(),
+                     fmt::join(more.begin(), more.begin() + std::min(std::ssize(more), shownGuards), "; "));
 }
 
 }  // namespace
@@ -179,7 +190,7 @@ std::map<std::string_view, std::string> compareLog(const json& recorded, const j
   Lines recompiles, reasons;
   for (const json& item : itemsOf(log, "recompiles")) {
     recompiles.push_back(item.value("function", "") + " in " + item.value("at", ""));
-    reasons.push_back(item.value("guard", ""));
+    reasons.push_back(withoutAddresses(item.value("guard", "")));
   }
   differences["recompiles"] = compareLines("recompile", itemsByCall(recorded, "logs", recordedRecompile), recompiles);
   differences["recompile_reasons"] = compareLines("reason", itemsByCall(recorded, "logs", recordedReason), reasons);

@@ -190,7 +190,7 @@ def _explained(fn, args, kwargs):
     optimize(keep)(fn)(*args, **kwargs)
     after = json.loads(_C._dynamo.log())
     fresh = {key: after[key][len(before[key]):] for key in after}
-    ops = [[n.target for n in m.graph.nodes if n.op.startswith("call_")] for m in modules]
+    ops = [[n.target for n in m.graph.nodes if n.op == "call_function"] for m in modules]
     reasons = [GraphCompileReason(b["reason"], b["stack"], b["graph_break"]) for b in fresh["breaks"]]
     guards = [guard for frame in fresh["frames"] for guard in frame["guards"]]
     return ExplainOutput(modules, len(modules), max(len(modules) - 1, 0), reasons, sum(map(len, ops)), ops, guards)

@@ -8,17 +8,15 @@ from .batchnorm import _LazyNormBase, _NormBase
 
 
 class _InstanceNorm(_NormBase):
-    _no_batch_dim = 0
-
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)
 
     def _get_no_batch_dim(self):
-        return self._no_batch_dim
+        raise NotImplementedError
 
     def _check_input_dim(self, input):
-        n = self._no_batch_dim
+        n = self._get_no_batch_dim()
         if input.dim() not in (n, n + 1):
             raise ValueError(f"expected {n}D or {n + 1}D input (got {input.dim()}D input)")
 
@@ -52,37 +50,46 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalisation of (N, C, L) or (C, L)."""
 
-    _no_batch_dim = 2
+    def _get_no_batch_dim(self):
+        return 2
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalisation of (N, C, H, W) or (C, H, W)."""
 
-    _no_batch_dim = 3
+    def _get_no_batch_dim(self):
+        return 3
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _no_batch_dim = 4
+    def _get_no_batch_dim(self):
+        return 4
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm1d that learns num_features from its first input."""
 
     cls_to_become = InstanceNorm1d
-    _no_batch_dim = 2
+
+    def _get_no_batch_dim(self):
+        return 2
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm2d that learns num_features from its first input."""
 
     cls_to_become = InstanceNorm2d
-    _no_batch_dim = 3
+
+    def _get_no_batch_dim(self):
+        return 3
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm3d that learns num_features from its first input."""
 
     cls_to_become = InstanceNorm3d
-    _no_batch_dim = 4
+
+    def _get_no_batch_dim(self):
+        return 4
