@@ -82,6 +82,18 @@ void addCapture(CommandLine& line) {
   CaptureProgramRequest& request = choice->request;
   command.add_option("FILE", request.path, "Python program; FILE.py:NAME compiles that function or class of it")
       ->required();
+  command
+      .add_option("--backend", request.backend,
+                  "In place of what the program gives torch.compile: eager (the interpreter), aot_eager (graphs of "
+                  "AOTAutograd, by the interpreter) or inductor (compiled code)")
+      ->check(CLI::IsMember({"eager", "aot_eager", "inductor"}));
+  command
+      .add_option("--dynamic", request.dynamic,
+                  "In place of what the program gives torch.compile: sizes are symbols (true), numbers (false), or "
+                  "symbols once they differ (auto)")
+      ->check(CLI::IsMember({"true", "false", "auto"}));
+  command.add_flag("--fullgraph", request.fullgraph,
+                   "A graph break is an error, whatever the program gives torch.compile");
   command.add_flag("--explain", choice->explain, "Print reasons, hints and guards in full");
   command.add_option("--save", choice->save, "Write what --json prints to this file, too")->type_name("FILE");
   command

@@ -1,4 +1,6 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
+#include <algorithm>
+
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/json_forms.h"
@@ -7,6 +9,7 @@
 #include "app/cli/pass_check.h"
 #include "app/cli/rank_runs.h"
 #include "app/cli/repro_dump.h"
+#include "app/cli/text_table.h"
 #include "app/cli/verify_report.h"
 
 namespace kerf::cli {
@@ -35,6 +38,60 @@ Result<int> runCompare(Context& context, CompareRequest request, PassCheckChoice
   }
   if (!context.json && !request.plants.empty()) fmt::print("planted: {}\n", fmt::join(request.plants, ", "));
   return comparison.good() && check.good() ? 0 : 1;
+}
+
+/// The graphs of a captured program, where the whole capture is named; none of anything else.
+std::vector<std::string> graphsOfProgram(Context& context, const std::string& text) {
+  const bool isBare = text.starts_with("c") && text.find_first_not_of("0123456789", 1) == std::string::npos;
+  if (!isBare) return {};
+  const auto index = context.perform(IndexRequest{text});
+  std::vector<std::string> graphs;
+  if (!index || index->kind != "program" || index->graphs.size() < 2) return graphs;
+  for (const auto& graph : index->graphs) graphs.push_back(graph.id);
+  return graphs;
+}
+
+struct ProgramSum {
+  Json graphs = Json::array();
+  TextTable table{{"graph", "outputs", "differ", "worst ratio to limit", "verdict"}};
+  std::int64_t same = 0, different = 0, failed = 0;
+
+  void add(const CompareRequest& request, const Result<Comparison>& comparison) {
+    if (!comparison) {
+      ++failed;
+      graphs.push_back({{"graph", request.graph.text}, {"error", comparison.error().text()}});
+      table.add({request.graph.text, "-", "-", "-", comparison.error().text()});
+      return;
+    }
+    ++(!comparison->failure.empty() ? failed : comparison->good() ? same : different);
+    graphs.push_back(comparisonJson(request, *comparison));
+    const auto bad = std::ranges::count(comparison->outputs, false, &OutputVerdict::same);
+    double worst = 0;
+    for (const auto& row : comparison->outputs) worst = std::max(worst, row.ratioToLimit);
+    table.add({request.graph.text, std::to_string(comparison->outputs.size()), std::to_string(bad), figure(worst),
+               !comparison->failure.empty() ? comparison->failure
+               : comparison->good()         ? "same"
+                                            : "DIFFERENT"});
+  }
+};
+
+/// All graphs of a program, one after another, and the sum.
+Result<int> compareProgram(Context& context, CompareRequest request, const std::vector<std::string>& graphs) {
+  ProgramSum sum;
+  for (const std::string& graph : graphs) {
+    request.graph.text = graph;
+    sum.add(request, context.perform(request));
+  }
+  const bool good = sum.same == std::ssize(graphs);
+  if (context.json) {
+    printJson({{"same", good},
+               {"graphs", sum.graphs},
+               {"sum", {{"same", sum.same}, {"different", sum.different}, {"failed", sum.failed}}}});
+    return good ? 0 : 1;
+  }
+  fmt::print("{}{} of {} same, {} different, {} failed\n", sum.table.text(), sum.same,
+             counted(std::ssize(graphs), "graph"), sum.different, sum.failed);
+  return good ? 0 : 1;
 }
 
 /// Two graphs that ought to mean the same: what `kerf verify GRAPH --against OTHER` does.
@@ -77,7 +134,9 @@ void addCompare(CommandLine& line) {
                "  kerf compare before.py --against after.py\n"
                "  kerf compare ranks --against whole.py");
   auto request = std::make_shared<CompareRequest>();
-  command.add_option("GRAPH", request->graph.text, "Path or store id, or a folder with rank0.py, rank1.py, …")
+  command
+      .add_option("GRAPH", request->graph.text,
+                  "Path or store id (of a captured program: all its graphs), or a folder with rank0.py, rank1.py, …")
       ->required();
   command.add_option("--backend", request->backend, "Backend of the compiled side: llvm, interp or cuda")
       ->capture_default_str();
@@ -121,6 +180,9 @@ void addCompare(CommandLine& line) {
   addReproOptions(command, *dump);
   line.onRun(command, [request, against, check, dump](Context& context) {
     if (namesRanks(request->graph.text)) return compareEachRank(context, *request, *against);
+    if (against->empty())
+      if (const auto graphs = graphsOfProgram(context, request->graph.text); !graphs.empty())
+        return compareProgram(context, *request, graphs);
     return against->empty() ? runCompare(context, *request, *check, *dump) : runAgainst(context, *request, *against);
   });
 }

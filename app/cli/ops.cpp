@@ -71,7 +71,30 @@ Result<int> checkSharding(Context& context, const ShardingCheckRequest& request)
   return wrong == 0 ? 0 : 1;
 }
 
+/// The column of --missing that is no column of the op table: torch's names in Python.
+constexpr const char* pythonColumn = "python";
+
+void printAbsentTable(const AbsentNames& absent) {
+  std::map<std::string, std::vector<std::string>> modules;
+  for (const AbsentName& row : absent.names) modules[row.module].push_back(row.name);
+  TextTable table({"module", "missing", "names"});
+  for (const auto& [module, names] : modules)
+    table.add({module, std::to_string(names.size()), fmt::format("{}", fmt::join(names, " "))});
+  table.add({counted(std::int64_t(modules.size()), "module"), std::to_string(absent.names.size()), ""});
+  fmt::print("{}", table.text());
+}
+
+Result<int> listAbsentNames(Context& context, const std::string& pattern) {
+  KERF_TRY(const AbsentNames absent, context.perform(AbsentNamesRequest{.pattern = pattern}));
+  if (context.json)
+    printJson({{"missing", absent.names.size()}, {"names", jsonOf(absent.names)}});
+  else
+    printAbsentTable(absent);
+  return 0;
+}
+
 Result<int> runOps(Context& context, const OpsRequest& request) {
+  if (request.missing == pythonColumn) return listAbsentNames(context, request.pattern);
   KERF_TRY(const OpListing listing, context.perform(request));
   (context.json ? printOpsJson : printOpsTable)(listing);
   return 0;
@@ -84,13 +107,14 @@ void addOps(CommandLine& line) {
                            "  kerf ops softmax\n"
                            "  kerf ops 'aten.add*' --json\n"
                            "  kerf ops --missing lowering\n"
+                           "  kerf ops --missing python 'torch.nn.*'\n"
                            "  kerf ops --check-sharding aten.mm");
   auto request = std::make_shared<OpsRequest>();
   command.add_option("PATTERN", request->pattern, "Part of an overload's name, or a pattern with *");
   command
       .add_option("--missing", request->missing,
                   "Only overloads without this column: kernel, shape, decomposition, lowering, gradient, jvp, flops, "
-                  "sharding")
+                  "sharding; python: names of torch's Python API that programs do not find")
       ->type_name("COLUMN");
   auto proves = std::make_shared<bool>(false);
   command.add_flag("--check-sharding", *proves,

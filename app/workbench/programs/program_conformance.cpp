@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/workbench/programs/eager_calls.h"
+#include "app/workbench/programs/explained_programs.h"
 #include "app/workbench/programs/program_runs.h"
 #include "app/workbench/programs/recorded_log.h"
 #include "app/workbench/programs/recorded_values.h"
@@ -56,14 +57,14 @@ struct GivenRun {
   std::size_t firstFrames = 0;
 };
 
-GivenRun runRecorded(const Path& path, const Recording& recording, bool compiled, const std::stop_token& stop) {
+GivenRun runRecorded(const Path& path, bool isScript, bool compiled, const std::stop_token& stop) {
   GivenRun given;
   const auto text = textOf(path);
   if (!text) return {text.error().text(), {}, {}, {}, 0};
   ProgramRun run{.text = *text, .name = path.filename().string()};
-  run.driverAlways = recording.isScript;
+  run.driverAlways = isScript;
   run.driver = "import torch\nanswer = torch._C._dynamo.log()\n";
-  if (!recording.isScript) {
+  if (!isScript) {
     run.prologue = "import torch\ntorch.manual_seed(0)\n";
     run.driver =
         std::string(eagerCalls()) + (compiled ? "\nanswer = _kerf_run(True)\n" : "\nanswer = _kerf_run(False)\n");
@@ -72,8 +73,8 @@ GivenRun runRecorded(const Path& path, const Recording& recording, bool compiled
   if (!ran) return {ran.error().text(), {}, {}, {}, 0};
   given.output = std::move(ran->output);
   given.values = std::move(ran->values);
-  if (!recording.isScript) given.failure = std::move(ran->exception);
-  const Value* log = recording.isScript ? &given.values : nullptr;
+  if (!isScript) given.failure = std::move(ran->exception);
+  const Value* log = isScript ? &given.values : nullptr;
   if (given.values.isList() && given.values.list().size() == 5) {
     log = &given.values.list()[3];
     if (const auto* frames = given.values.list()[4].as<std::int64_t>()) given.firstFrames = std::size_t(*frames);
@@ -88,7 +89,7 @@ std::string valueDifference(const Recording& recording, const GivenRun& given, b
 }
 
 Differences differencesOf(const Path& path, const Recording& recording, const std::stop_token& stop) {
-  const GivenRun given = runRecorded(path, recording, true, stop);
+  const GivenRun given = runRecorded(path, recording.isScript, true, stop);
   Differences differences = compareLog(recording.document, given.log, given.firstFrames);
   if (recording.isScript) {
     differences[outputField] =
@@ -96,9 +97,16 @@ Differences differencesOf(const Path& path, const Recording& recording, const st
     return differences;
   }
   std::string& values = differences[valuesField];
-  values = valueDifference(recording, runRecorded(path, recording, false, stop), false);
+  values = valueDifference(recording, runRecorded(path, recording.isScript, false, stop), false);
   if (!values.empty()) return differences;
   if (const std::string text = valueDifference(recording, given, true); !text.empty()) values = "compiled: " + text;
+  return differences;
+}
+
+Differences differencesOf(const ExplainedProgram& program, const std::stop_token& stop) {
+  const GivenRun given = runRecorded(program.path, false, true, stop);
+  Differences differences = compareExplained(program.explained, given.log);
+  differences[valuesField] = given.failure.empty() ? compareOutputs(program.path, given.values) : given.failure;
   return differences;
 }
 
@@ -121,7 +129,7 @@ void count(ConformanceAnswer& answer, const std::string& name, const Differences
 
 }  // namespace
 
-bool holdsPrograms(const Path& path) { return !recordedIn(path).empty(); }
+bool holdsPrograms(const Path& path) { return !recordedIn(path).empty() || !explainedIn(path).empty(); }
 
 Result<ConformanceAnswer> replayPrograms(const Path& folder, const Job& job) {
   ConformanceAnswer answer{ConformanceAnswer::Kind::Programs};
@@ -129,13 +137,19 @@ Result<ConformanceAnswer> replayPrograms(const Path& folder, const Job& job) {
   for (const std::string_view name : logFieldNames) answer.fields.push_back({std::string(name)});
   answer.fields.push_back({std::string(outputField)});
   const std::vector<Path> programs = recordedIn(folder);
-  for (std::size_t k = 0; k < programs.size(); ++k) {
-    const std::string name = programs[k].stem().string();
-    if (!job.progress(fmt::format("{} of {} programs: {}", k + 1, programs.size(), name),
-                      double(k) / double(programs.size())))
+  const std::vector<ExplainedProgram> explained = explainedIn(folder);
+  const std::size_t total = programs.size() + explained.size();
+  for (std::size_t k = 0; k < total; ++k) {
+    const Path& path = k < programs.size() ? programs[k] : explained[k - programs.size()].path;
+    const std::string name = path.stem().string();
+    if (!job.progress(fmt::format("{} of {} programs: {}", k + 1, total, name), double(k) / double(total)))
       return fail(ErrorCode::Cancelled, "stopped");
-    KERF_TRY(const Recording recording, readRecording(Path(programs[k]).replace_extension(".json")));
-    count(answer, name, differencesOf(programs[k], recording, job.stop));
+    if (k >= programs.size()) {
+      count(answer, name, differencesOf(explained[k - programs.size()], job.stop));
+      continue;
+    }
+    KERF_TRY(const Recording recording, readRecording(Path(path).replace_extension(".json")));
+    count(answer, name, differencesOf(path, recording, job.stop));
   }
   return answer;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/capture/repro/writer.h"
 #include "engine/dynamo/environment.h"
+#include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/parser.h"
 #include "engine/torch_api/torch_environment.h"
 
@@ -33,9 +34,16 @@ std::string quoted(const std::string& text) {
 }
 
 /// What the command asks for in place of the program's own words.
-std::string prologueOf(const ProgramPlace& place) {
+std::string prologueOf(const ProgramPlace& place, const CaptureProgramRequest& request) {
   std::string text =
       fmt::format("import torch\nfrom torch import _capture\ntorch._C._dynamo.keep_inputs({})\n", keptInputBytes);
+  const auto set = [&](const char* name, const std::string& value) {
+    text += fmt::format("_capture.overrides[\"{}\"] = {}\n", name, value);
+  };
+  if (!request.backend.empty()) set("backend", quoted(request.backend));
+  if (!request.dynamic.empty())
+    set("dynamic", request.dynamic == "true" ? "True" : request.dynamic == "false" ? "False" : "None");
+  if (request.fullgraph) set("fullgraph", "True");
   if (!place.function.empty()) text += fmt::format("_capture.target = {}\n", quoted(place.function));
   return text;
 }
@@ -81,10 +89,11 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
                                        std::stop_token stop) {
   const ProgramPlace place = programPlace(request.path);
   ProgramRequest program{.text = text, .name = std::filesystem::path(place.file).filename().string()};
-  program.prologue = prologueOf(place);
+  program.prologue = prologueOf(place, request);
   program.driver = tellsLog;
   program.driverAlways = true;
   if (!place.function.empty()) program.compiler = "torch._capture:code_of";
+  setGraphCompiler(request.backend.empty() ? GraphCompiler() : compileProgramGraph);
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));

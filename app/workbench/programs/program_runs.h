@@ -1,6 +1,7 @@
 // Running programs, or saying that this kerf cannot: the one place that knows whether CPython was built in.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 #include "app/workbench/protocol/programs.h"
@@ -26,6 +27,10 @@ ProgramPlace programPlace(const std::string& path);
 /// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
 Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
                                        std::stop_token stop);
+
+/// A graph of a program by Kerf's own compiler ("inductor"), or by the interpreter after AOTAutograd ("aot_eager").
+Result<std::function<Result<ValueList>(const ValueList&)>> compileProgramGraph(const std::string& text,
+                                                                               const std::string& backend);
 
 /// A program with what runs around it, and the value that its driver bound.
 struct ProgramRun {

@@ -37,4 +37,23 @@ struct OpsRequest {
   KERF_FIELDS(pattern, missing)
 };
 
+/// A name of torch's Python API that programs do not find here.
+struct AbsentName {
+  std::string module, name;  ///< "torch.Tensor", "to_sparse"
+
+  KERF_FIELDS(module, name)
+};
+struct AbsentNames {
+  std::vector<AbsentName> names;
+
+  KERF_FIELDS(names)
+};
+struct AbsentNamesRequest {
+  using Answer = AbsentNames;
+  static constexpr std::string_view name = "absent_names";
+  std::string pattern;  ///< part of "torch.Tensor.to_sparse", or a pattern in which `*` stands for anything; empty: all
+
+  KERF_FIELDS(pattern)
+};
+
 }  // namespace kerf::workbench

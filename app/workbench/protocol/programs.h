@@ -31,8 +31,12 @@ struct CaptureProgramRequest {
   std::string path;
   std::chrono::milliseconds timeout{60'000};
   std::int64_t memoryBytes = 8LL << 30;
+  /// In place of what the program gives torch.compile; empty: as the program says.
+  std::string backend;
+  std::string dynamic;  ///< "true", "false", or "auto": sizes become symbols when they differ
+  bool fullgraph = false;
 
-  KERF_FIELDS(path, timeout, memoryBytes)
+  KERF_FIELDS(path, timeout, memoryBytes, backend, dynamic, fullgraph)
 };
 
 }  // namespace kerf::workbench

@@ -48,7 +48,8 @@
                                                   macro(CaptureProgramRequest) macro(ShardRequest) macro(RanksRequest) \
                                                       macro(ShardingCheckRequest) macro(AuditRequest)                  \
                                                           macro(RankRunsRequest) macro(MinifyRanksRequest)             \
-                                                              macro(TrainExampleRequest) macro(AlignRequest)
+                                                              macro(TrainExampleRequest) macro(AlignRequest)           \
+                                                                  macro(AbsentNamesRequest)
 
 namespace kerf::workbench {
 

@@ -1,0 +1,94 @@
+// kerf capture, and what goes on from a captured program, from the command line.
+#include "tests/support/cli_test.h"
+
+namespace kerf::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ProgramsTest : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    if (run({"capture", program("empty.py", "")}).status == 3) GTEST_SKIP() << "this kerf runs no programs";
+  }
+  std::string program(const std::string& name, const std::string& text) const { return write(name, text).string(); }
+};
+
+constexpr const char* twoGraphs =
+    "import torch\n"
+    "@torch.compile(backend='eager')\n"
+    "def f(x):\n"
+    "    y = x * 2 + 1\n"
+    "    print('between')\n"
+    "    return y.sin()\n"
+    "print(f(torch.ones(3)).sum().item())\n";
+
+TEST_F(ProgramsTest, BackendsGiveWhatTheProgramGives) {
+  const std::string path = program("two.py", twoGraphs);
+  const auto eager = runJson({"capture", path});
+  for (const std::string backend : {"eager", "aot_eager", "inductor"}) {
+    const auto ran = runJson({"capture", path, "--backend", backend});
+    EXPECT_EQ(ran["output"].get<std::string>().substr(0, 8), "between\n");
+    EXPECT_NEAR(std::stod(ran["output"].get<std::string>().substr(8)),
+                std::stod(eager["output"].get<std::string>().substr(8)), 1e-5);
+    for (const auto& graph : ran["captured"]["graphs"]) EXPECT_EQ(graph["ran_by"], backend);
+  }
+}
+
+TEST_F(ProgramsTest, GraphsThatMustStayWithTheInterpreterSayWhy) {
+  const std::string path = program("writes.py",
+                                   "import torch\n@torch.compile\ndef f(x):\n    x.add_(1)\n    return x * 2\n"
+                                   "x = torch.ones(2)\nprint(f(x).tolist(), x.tolist())\n");
+  const auto ran = runJson({"capture", path, "--backend", "inductor"});
+  EXPECT_EQ(ran["output"], "[4.0, 4.0] [2.0, 2.0]\n");
+  EXPECT_EQ(ran["captured"]["graphs"][0]["ran_by"], "eager (add_ writes into its input)");
+}
+
+TEST_F(ProgramsTest, FullgraphAndDynamicStandInPlaceOfTheProgramsWords) {
+  const std::string path = program("two.py", twoGraphs);
+  const auto whole = run({"capture", path, "--fullgraph", "--json"});
+  EXPECT_EQ(whole.status, 1);
+  EXPECT_THAT(whole.output, HasSubstr("Unsupported"));
+  const std::string sizes = program("sizes.py",
+                                    "import torch\n@torch.compile\ndef f(x): return x + 1\n"
+                                    "for n in (2, 3, 4): f(torch.ones(n))\n");
+  EXPECT_EQ(runJson({"capture", sizes})["captured"]["graphs"].size(), 2u);
+  EXPECT_EQ(runJson({"capture", sizes, "--dynamic", "false"})["captured"]["graphs"].size(), 3u);
+  EXPECT_EQ(runJson({"capture", sizes, "--dynamic", "true"})["captured"]["graphs"].size(), 1u);
+}
+
+TEST_F(ProgramsTest, CompareTakesAllGraphsOfAProgram) {
+  const auto ran = runJson({"capture", program("two.py", twoGraphs)});
+  const std::string capture = ran["captured"]["stored"]["capture"];
+  const auto sum = runJson({"compare", capture});
+  EXPECT_TRUE(sum["same"].get<bool>());
+  EXPECT_EQ(sum["graphs"].size(), 2u);
+  EXPECT_EQ(sum["sum"]["same"], 2);
+  EXPECT_THAT(run({"compare", capture}).output, HasSubstr("2 of 2 graphs same, 0 different, 0 failed"));
+}
+
+TEST_F(ProgramsTest, MissingNamesOfPythonAreListedByModule) {
+  const auto all = runJson({"ops", "--missing", "python"});
+  EXPECT_EQ(all["names"].size(), all["missing"]);
+  EXPECT_GT(all["missing"], 100);
+  const auto some = runJson({"ops", "--missing", "python", "torch.Tensor.*"});
+  ASSERT_GT(some["missing"], 0);
+  for (const auto& row : some["names"]) EXPECT_EQ(row["module"], "torch.Tensor");
+  EXPECT_THAT(run({"ops", "--missing", "python", "sparse"}).output, HasSubstr("torch.Tensor"));
+}
+
+TEST_F(ProgramsTest, ConformanceReadsProgramsThatWereExplained) {
+  program("plus.py", "import torch\ndef f(x): return torch.relu(x + 1)\ndef build(): return f, (torch.ones(2),)\n");
+  program("expected.json", R"({"programs": [{"name": "plus", "break_reasons": [], "graphs": [[["placeholder", "L_x_"],
+      ["call_function", "<built-in function add>"],
+      ["call_function", "<built-in method relu of type object at 0x7f>"], ["output", "output"]]]}]})");
+  const auto told = run({"conformance", folder.string(), "--json"});
+  const auto fields = json::parse(told.output);
+  EXPECT_EQ(fields["op_lists"]["equal"], 1) << told.output;
+  EXPECT_EQ(fields["breaks"]["equal"], 1);
+  EXPECT_EQ(fields["values"]["equal"], 0) << "there are no recorded outputs";
+}
+
+}  // namespace
+}  // namespace kerf::cli
