@@ -1,5 +1,4 @@
 // Attributes of objects of the program, read from copies; CPython's own lookup for everything else.
-#include <algorithm>
 #include <string_view>
 
 #include "engine/dynamo/descriptors.h"
@@ -219,10 +218,6 @@ std::optional<VariableTracker> containerAttribute(InstructionTranslator& t, cons
   return VariableTracker{Ref::borrow(item), std::move(source), isLazy};
 }
 
-bool hasSymbols(const Tensor& fake) {
-  return std::ranges::any_of(fake.symSizes(), [](const SymInt size) { return size.isSymbolic(); });
-}
-
 /// A gradient that is there is read from the tensor itself.
 void guardGrad(FrameTracer& tracer, PyObject* tensor) {
   const ProxyState* proxy = proxyOf(tensor);
@@ -242,7 +237,7 @@ VariableTracker InstructionTranslator::loadAttribute(VariableTracker object, con
                 "item: " + typeNameOf(object.get()) + ", name: " + attribute);
   if (const ProxyState* proxy = proxyOf(object.get());
       proxy && proxy->source && proxy->real &&
-      (attribute == "requires_grad" || attribute == "data" || (attribute == "shape" && hasSymbols(proxy->fake))))
+      (attribute == "requires_grad" || attribute == "data"))
     m_tracer.addGuard(typeGuard(proxy->real.get(), proxy->source));
   if (attribute == "grad") guardGrad(m_tracer, object.get());
   if (proxyOf(object.get()) != nullptr)

@@ -25,14 +25,14 @@ VariableTracker argument(InstructionTranslator& t, PyObject* args, Args& sources
 }
 
 /// What hasattr() says of an object of the program.
-void guardAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name, bool present) {
+void guardAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
   const StandIn* standIn = t.tracer().effects.find(object.get());
   if (standIn == nullptr || !standIn->source) return;
   const NativeScope native;
   const Ref now = Ref::steal(PyObject_GetAttrString(standIn->real.get(), name.c_str()));
   PyErr_Clear();
-  // Tracing may have set it.
-  if (static_cast<bool>(now) == present) t.tracer().addGuard(hasAttributeGuard(standIn->source, name, present));
+  // Tracing may have set it: what the object itself says is watched.
+  t.tracer().addGuard(hasAttributeGuard(standIn->source, name, static_cast<bool>(now)));
 }
 
 std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* args, Args& sources) {
@@ -46,7 +46,7 @@ std::optional<VariableTracker> attributeOr(InstructionTranslator& t, PyObject* a
   } catch (const PythonRaised&) {
     if (PyTuple_GET_SIZE(args) < 3 || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
     PyErr_Clear();
-    guardAttribute(t, object, textOf(name.get()), false);
+    guardAttribute(t, object, textOf(name.get()));
     return argument(t, args, sources, 2);
   }
 }
@@ -57,12 +57,12 @@ std::optional<VariableTracker> hasAttribute(InstructionTranslator& t, PyObject* 
   if (t.tracer().deleted.contains({object.get(), textOf(name.get())})) return plain(Py_False);
   try {
     t.loadAttribute(object, textOf(name.get()));
-    guardAttribute(t, object, textOf(name.get()), true);
+    guardAttribute(t, object, textOf(name.get()));
     return plain(Py_True);
   } catch (const PythonRaised&) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw;
     PyErr_Clear();
-    guardAttribute(t, object, textOf(name.get()), false);
+    guardAttribute(t, object, textOf(name.get()));
     return plain(Py_False);
   }
 }
@@ -85,11 +85,8 @@ std::optional<VariableTracker> typeOf(InstructionTranslator& t, PyObject* args, 
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
   if (const SymState* number = symOf(object.get())) return plain(pythonTypeOf(*number));
-  if (const ProxyState* proxy = proxyOf(object.get())) {
-    Ref type = t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__"));
-    return VariableTracker{std::move(type), proxy->source ? Source::type(proxy->source) : nullptr,
-                           proxy->source != nullptr};
-  }
+  if (proxyOf(object.get()) != nullptr)
+    return VariableTracker{t.tracer().checked(PyObject_GetAttrString(object.get(), "__class__")), nullptr, false};
   VariableTracker type = plain(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
   const StandIn* standIn = t.tracer().effects.find(object.get());
   const auto known = t.tracer().met.find(type.get());
