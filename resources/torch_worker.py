@@ -1,6 +1,7 @@
 # Judges candidate graphs with the user's own PyTorch (2.1 or newer) for `kerf --oracle torch`.
 #
-#     python torch_worker.py SOCKET JOBS MEMORY_BYTES cpu|cuda [FOLDER of tools kept from one job to the next]
+#     python torch_worker.py SOCKET JOBS MEMORY_BYTES cpu|cuda [FOLDER of tools kept from one job to the next
+#         [FOLDERS of modules [MODULE or library of ops]…]]
 #
 # Imports torch once, begins with the first query, and compiles one small graph, so that what every query needs is there:
 # Inductor's modules, its list of vector instructions, its precompiled headers. Each query is a fork of this process:
@@ -21,7 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # which PYTHONSA
 from kerf_torch_worker.kept_tools import KeptTools
 from kerf_torch_worker.server import Server
 from kerf_torch_worker.shared import timed
-from kerf_torch_worker.start import import_torch, keep_apart
+from kerf_torch_worker.start import import_given, import_torch, keep_apart
 from kerf_torch_worker.warm import warm_up
 
 
@@ -35,6 +36,7 @@ def main():
     tools = KeptTools(sys.argv[5] if len(sys.argv) > 5 and sys.argv[4] == "cpu" else "", folder)
     timed("kept tools", tools.fetch)
     import_torch(jobs)
+    import_given(sys.argv[6].split(":") if len(sys.argv) > 6 else [], sys.argv[7:])
     server = Server(path, jobs, memory)
     gc.freeze()
     server.start_first()

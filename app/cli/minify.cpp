@@ -7,6 +7,7 @@
 #include "app/cli/oracle_options.h"
 #include "app/cli/rank_runs.h"
 #include "app/cli/text_table.h"
+#include "app/cli/usual_jobs.h"
 
 namespace kerf::cli {
 
@@ -152,7 +153,8 @@ void addMinify(CommandLine& line) {
   command.add_option("GRAPH", request.graph.text, "Path or store id, or a folder with rank0.py, rank1.py, …")
       ->required();
   addOracleOptions(command, request.oracle);
-  command.add_option("--jobs", request.jobs, "Number of candidates to test at once")
+  request.jobs = usualJobs();
+  command.add_option("--jobs", request.jobs, "Number of candidates to test at once (default: by cores and memory)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command.add_option("--votes", request.votes, "Test each candidate this often; the majority decides")

@@ -21,6 +21,12 @@ void addOracleOptions(CLI::App& command, workbench::OracleSettings& oracle) {
   command.add_option("--python", oracle.python, "torch: the Python that has PyTorch")
       ->type_name("EXE")
       ->capture_default_str();
+  command
+      .add_option(
+          "--import", oracle.imports,
+          "torch: import this module, or load this library of ops (x.so), before candidates are judged; for custom ops "
+          "whose launcher does not, since exports leave its own imports out (repeatable)")
+      ->type_name("MODULE");
   command.add_option("--backend", oracle.torchBackend,
                      "engine: llvm, interp or cuda (default: llvm). torch: inductor, aot_eager, eager, another "
                      "backend of torch.compile, or package.module:function (default: as the capture says, else "

@@ -7,6 +7,7 @@
 #include "app/cli/json_forms.h"
 #include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"
+#include "app/cli/usual_jobs.h"
 
 namespace kerf::cli {
 
@@ -66,7 +67,8 @@ void addTriage(CommandLine& line) {
   command.add_option("PATH", request->paths, "Files, folders or store ids. A folder stands for everything in it")
       ->required();
   addOracleOptions(command, request->oracle);
-  command.add_option("--jobs", request->jobs, "Number of candidates to test at once")
+  request->jobs = usualJobs();
+  command.add_option("--jobs", request->jobs, "Number of candidates to test at once (default: by cores and memory)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   addLimitOptions(command, request->maxTests, request->maxTime);

@@ -1,6 +1,8 @@
 // The warm PyTorch: a contained process, and a connection to its socket for each query.
 #include "minifier/oracle/torch_worker.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -124,10 +126,11 @@ struct TorchWorker::Life {
     ContainedCommand command{
         .arguments = {options.python.string(), path(scriptName), path(socketName), std::to_string(options.jobs),
                       std::to_string(memoryOfQueries(options.limits)), options.onGpu ? "cuda" : "cpu",
-                      options.tools.string()},
+                      options.tools.string(), fmt::format("{}", fmt::join(options.importFolders, ":"))},
         .folder = folder.path(),
         .timeout = wholeJob,
         .limits = limitsOfWorker(options.limits)};
+    command.arguments.insert(command.arguments.end(), options.imports.begin(), options.imports.end());
     runner = std::jthread([this, command = std::move(command)](const std::stop_token& stop) {
       auto result = runContained(command, stop);
       const std::scoped_lock lock(mutex);

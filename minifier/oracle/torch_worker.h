@@ -28,6 +28,8 @@ struct TorchWorkerOptions {
   /// Where what every job on the CPU would compile anew (precompiled headers, libraries to try instructions with; 130 MB
   /// a PyTorch) stays for the next. Empty: nowhere.
   std::filesystem::path tools;
+  /// Imported after torch: modules, which are looked for in these folders too, and libraries of ops ("libmine.so").
+  std::vector<std::string> imports = {}, importFolders = {};
   /// Hear now and then how long importing has taken, and what came of it. May be null.
   std::function<void(const std::string& text)> warming, note;
 };

@@ -81,6 +81,24 @@ def import_torch(jobs):
     STATE["import_seconds"] = time.monotonic() - started
 
 
+def import_given(folders, names):
+    """What registers custom ops, as the user says."""
+    import importlib
+    import sys
+
+    import torch
+
+    sys.path += [folder for folder in folders if folder and folder not in sys.path]
+    for name in names:
+        if name.endswith(".so"):
+            torch.ops.load_library(name)
+        else:
+            importlib.import_module(name)
+    if names:
+        torch.set_num_threads(1)
+        fix_config()
+
+
 def unshare_locks():
     """tqdm, which Inductor's progress bars are, locks a semaphore that all forks have in common: one that is ended while
     it holds it would stop all others for ever."""

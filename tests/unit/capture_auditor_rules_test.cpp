@@ -24,6 +24,25 @@ TEST(AuditorRules, ReadsOnlyAttributesThatHoldData) {
     EXPECT_FALSE(isAllowedFunction(target)) << target;
 }
 
+/// Setters of state that Dynamo writes into graphs: of saved tensors, of autograd, of precision.
+TEST(AuditorRules, AllowsSettersOfState) {
+  for (const char* target :
+       {"torch._C._autograd._saved_tensors_hooks_disable", "torch._C._autograd._saved_tensors_hooks_enable",
+        "torch._C._set_deterministic_algorithms", "torch._C._set_cudnn_allow_tf32", "torch._C.set_autocast_enabled",
+        "torch._C._functorch.set_single_level_autograd_function_allowed", "torch.set_float32_matmul_precision",
+        "torch.autograd.grad_mode._enter_inference_mode", "torch.use_deterministic_algorithms"})
+    EXPECT_TRUE(isAllowedFunction(target)) << target;
+  EXPECT_TRUE(
+      auditExport("class A(torch.nn.Module):\n    def forward(self, x):\n"
+                  "        s = torch._C._autograd._saved_tensors_hooks_disable('vmap is not supported', False)\n"
+                  "        a = torch.relu(x)\n        e = torch._C._autograd._saved_tensors_hooks_enable()\n        "
+                  "return (a,)\n"));
+  for (const char* target :
+       {"torch._C._set_print_stack_traces_on_fatal_signal", "torch._C._cuda_setDevice", "torch.set_num_threads",
+        "torch._C._push_saved_tensors_hooks", "torch._C._autograd._push_saved_tensors_default_hooks"})
+    EXPECT_FALSE(isAllowedFunction(target)) << target;
+}
+
 /// What calls a function gets a graph of the capture, and nothing that another place made.
 TEST(AuditorRules, CallsBackOnlyGraphs) {
   const auto audited = [](const std::string& lines) {

@@ -51,6 +51,21 @@ Result<void> checkTorchCheck(const std::string& check) {
               fmt::join(torchChecks, ", "));
 }
 
+/// A library of ops is a file, which the worker looks for elsewhere.
+std::vector<std::string> absoluteLibraries(std::vector<std::string> imports) {
+  std::error_code ignored;
+  for (auto& name : imports)
+    if (name.ends_with(".so")) name = std::filesystem::absolute(name, ignored).string();
+  return imports;
+}
+
+/// Modules lie where kerf was started, or beside the launcher.
+std::vector<std::string> importFolders(const std::filesystem::path& launcher) {
+  std::error_code ignored;
+  return {std::filesystem::current_path(ignored).string(),
+          std::filesystem::absolute(launcher, ignored).parent_path().string()};
+}
+
 constexpr std::chrono::milliseconds leastTorchTimeout = std::chrono::minutes(2);
 
 Result<std::unique_ptr<Oracle>> torchOracle(const OracleSettings& settings, const GraphSource& like,
@@ -76,6 +91,8 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
     return fail(ErrorCode::Environment, Hint{Advice::NamePython}, "there is no program {}", settings.python);
   options.worker.jobs = std::max(run.jobs, settings.warmJobs);
   options.worker.limits = settings.limits;
+  options.worker.imports = absoluteLibraries(settings.imports);
+  if (!settings.imports.empty()) options.worker.importFolders = importFolders(like.capture.path);
   if (run.torch != nullptr) options.worker.tools = run.torch->tools();
   options.worker.warming = [&run](const std::string& text) { run.job.tell(ProgressEvent{text, 0}); };
   options.worker.note = [&run](const std::string& text) { run.job.tell(NoteEvent{NoteEvent::Weight::Detail, text}); };

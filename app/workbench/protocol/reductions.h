@@ -34,9 +34,11 @@ struct OracleSettings {
   std::string torchCheck = "auto";  ///< torch only: what is a failure (TorchOracleOptions::check)
   /// torch only: above 0 this PyTorch takes so many queries at once and stays warm for the requests that follow.
   int warmJobs = 0;
+  /// torch only: modules, and libraries of ops ("libmine.so"), that are imported before anything is judged.
+  std::vector<std::string> imports = {};
 
   KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy, allowedCalls, limits, torchBackend,
-              torchCheck, warmJobs)
+              torchCheck, warmJobs, imports)
 };
 
 /// Another failure that a reduction met.
