@@ -8,10 +8,12 @@ target=$(realpath -m "${2:-out}")
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-cmake --build "$build" --target kerf_portable
+cmake --build "$build" --target kerf_portable kerf_call
 mkdir -p "$stage/kerf/bin" "$stage/kerf/lib" "$stage/licences" "$target"
 cp "$build/bin/kerf_portable" "$stage/kerf/bin/kerf"
 strip "$stage/kerf/bin/kerf"
+cp "$build/bin/libkerf_call.so" "$stage/kerf/lib/"
+strip --strip-unneeded "$stage/kerf/lib/libkerf_call.so"
 ldd "$build/bin/kerf_portable" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' > "$stage/libraries"
 while read -r name path; do
   case $name in

@@ -1,7 +1,9 @@
 #include "app/graph_server/serve_graphs.h"
 
 #include <map>
+#include <mutex>
 
+#include "app/graph_server/mailbox.h"
 #include "app/graph_server/message_socket.h"
 #include "app/graph_server/served_graph.h"
 #include "engine/ops/core/op_registry.h"
@@ -27,6 +29,8 @@ class Server {
  public:
   /// `file`: what came with the message.
   Result<Json> answer(const Json& message, int file) {
+    if (message.contains("mailbox")) return opened(file);
+    const std::scoped_lock lock(m_mutex);
     if (message.contains("call")) return called(message.at("call").get<int>());
     if (message.contains("compile")) return compiled(message, file);
     if (message.contains("free")) return freed(message.at("free").get<int>());
@@ -35,6 +39,20 @@ class Server {
   }
 
  private:
+  /// From now on calls may come by the mailbox, too.
+  Result<Json> opened(int file) {
+    KERF_TRY(auto region, SharedRegion::map(file, Mailbox::bytes));
+    m_mailbox.emplace(std::move(region), [this](std::uint32_t number) { return calledAgain(int(number)); });
+    return Json::object();
+  }
+
+  Mailbox::Answer calledAgain(int number) {
+    const std::scoped_lock lock(m_mutex);
+    const auto found = m_graphs.find(number);
+    const bool isDone = found != m_graphs.end() && found->second->callAgain();
+    return isDone ? Mailbox::Answer::Done : Mailbox::Answer::Ask;
+  }
+
   Result<Json> compiled(const Json& message, int file) {
     KERF_TRY(auto graph, ServedGraph::make(message, file));
     m_graphs.emplace(++m_last, std::move(graph));
@@ -53,8 +71,10 @@ class Server {
     return Json::object();
   }
 
+  std::mutex m_mutex;  ///< of the graphs: the mailbox answers on a thread of its own
   std::map<int, std::unique_ptr<ServedGraph>> m_graphs;
   int m_last = 0;
+  std::optional<Mailbox> m_mailbox;  ///< ends before the graphs do
 };
 
 /// Also of a message that is no JSON, or lacks something: only this message fails.

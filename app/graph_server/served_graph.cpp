@@ -74,14 +74,42 @@ Result<Json> ServedGraph::put(const Value& output, const Place& place) const {
   return Json{{"dtype", dtypeInfo(tensor.dtype()).torchName}, {"sizes", tensor.sizes()}, {"strides", tensor.strides()}};
 }
 
+ServedGraph::Form ServedGraph::formOf(const Value& output) {
+  if (!output.isTensor()) return {};
+  const Tensor& tensor = output.tensor();
+  return {false, tensor.dtype(), tensor.sizes(), tensor.strides()};
+}
+
 Result<Json> ServedGraph::call() {
   KERF_TRY(const ValueList results, m_compiled->call(m_inputs));
   Json told = Json::array();
+  m_forms.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
     KERF_TRY(Json one, put(results[i], m_outputs[i]));
     told.push_back(std::move(one));
+    m_forms.push_back(formOf(results[i]));
   }
   return told;
+}
+
+bool ServedGraph::put(const Value& output, const Form& form, const Place& place) const {
+  if (formOf(output) != form) return false;
+  if (form.isNone) return output.isNone();
+  const Tensor& tensor = output.tensor();
+  const std::int64_t bytes = extentOf(form.sizes, form.strides, form.dtype).value_or(place.bytes + 1);
+  if (bytes > place.bytes) return false;
+  if (bytes > 0)
+    std::memmove(m_region->data() + place.offset, tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype()),
+                 std::size_t(bytes));
+  return true;
+}
+
+bool ServedGraph::callAgain() {
+  const auto results = m_compiled->call(m_inputs);
+  if (!results || results->size() != m_forms.size()) return false;
+  for (std::size_t i = 0; i < results->size(); ++i)
+    if (!put((*results)[i], m_forms[i], m_outputs[i])) return false;
+  return true;
 }
 
 }  // namespace kerf::graph_server

@@ -16,11 +16,23 @@ class ServedGraph {
 
   /// Reads the inputs' places and writes the outputs': [{"dtype", "sizes", "strides"} or null].
   Result<nlohmann::json> call();
+  /// The same where outputs are as at the last call(); false where they are not, or it failed.
+  bool callAgain();
 
  private:
   struct Place {
     std::int64_t offset = 0, bytes = 0;
   };
+
+  /// What the client was told of an output.
+  struct Form {
+    bool isNone = true;
+    DType dtype = DType::Float32;
+    Sizes sizes, strides;
+    bool operator==(const Form&) const = default;
+  };
+  static Form formOf(const Value& output);
+  bool put(const Value& output, const Form& form, const Place& place) const;
 
   ServedGraph(std::unique_ptr<CompiledText> compiled, std::shared_ptr<SharedRegion> region)
       : m_compiled(std::move(compiled)), m_region(std::move(region)) {}
@@ -31,6 +43,7 @@ class ServedGraph {
   std::shared_ptr<SharedRegion> m_region;
   ValueList m_inputs;
   std::vector<Place> m_outputs;
+  std::vector<Form> m_forms;  ///< of the last call()
 };
 
 }  // namespace kerf::graph_server

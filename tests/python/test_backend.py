@@ -50,6 +50,44 @@ class WorkerTest(unittest.TestCase):
             self.assertEqual(told["outputs"], [{"dtype": "torch.float32", "sizes": [3], "strides": [1]}])
             self.assertEqual(struct.unpack("3f", self.map[128:140]), (2 * (first + 4), 14, 18))
 
+    def test_calls_by_the_mailbox_give_the_same(self):
+        import ctypes
+
+        if self.worker.mailbox is None:
+            self.skipTest("libkerf_call.so is not built")
+        memory = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        places, sizes = (ctypes.c_int64 * 2)(0, 64), (ctypes.c_int64 * 2)(12, 12)
+
+        def call(graph, *inputs):
+            held = [ctypes.create_string_buffer(struct.pack("3f", *values)) for values in inputs]
+            sources = (ctypes.c_void_p * 2)(*[ctypes.addressof(b) for b in held])
+            return self.worker.mailbox.call(graph, memory, 2, sources, places, sizes)
+
+        graph = self.worker.ask(self.message(), self.file)["graph"]
+        self.assertEqual(call(graph, (1, 2, 3), (4, 5, 6)), 1)  # nobody was told of its outputs yet
+        self.worker.ask({"call": graph})
+        for first in range(2000):
+            self.assertEqual(call(graph, (first, 2, 3), (4, 5, 6)), workers.DONE)
+            self.assertEqual(struct.unpack("3f", self.map[128:140]), (2 * (first + 4), 14, 18))
+        self.assertEqual(call(graph + 1, (1, 2, 3), (4, 5, 6)), 1)
+        self.worker.process.kill()
+        with self.assertRaisesRegex(workers.KerfError, "code -9"):
+            call(graph, (1, 2, 3), (4, 5, 6))
+
+    def test_a_mailbox_that_slept_wakes_up(self):
+        import ctypes
+        import time
+
+        if self.worker.mailbox is None:
+            self.skipTest("libkerf_call.so is not built")
+        memory = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        graph = self.worker.ask(self.message(), self.file)["graph"]
+        self.worker.ask({"call": graph})
+        nothing = (ctypes.c_int64 * 0)()
+        for _ in range(5):
+            time.sleep(0.02)
+            self.assertEqual(self.worker.mailbox.call(graph, memory, 0, None, nothing, nothing), workers.DONE)
+
     def test_what_is_wrong_is_said_and_the_process_goes_on(self):
         outside = [{"dtype": "torch.float32", "sizes": [3], "strides": [1 << 40], "offset": 0}] * 2
         for message, words in ((self.message(inputs=outside), "outside"), (self.message(outputs=[]), "places"),

@@ -79,7 +79,7 @@ class Pieces:
             whole = self.partitioned(graph)
             refused = self.compiled(whole)
             if not refused:
-                self.call = whole
+                self.call = whole.forward  # without the hooks of a module
                 return
         self.because("refused too often")
 
@@ -117,8 +117,10 @@ class Pieces:
             self.pieces += 1
             self.in_kerf += len(names)
         for name, piece in ready.items():
+            node = next(n for n in whole.graph.nodes if n.op == "call_module" and n.target == name)
             delattr(whole, name)
-            setattr(whole, name, piece.module())
+            node.op, node.target = "call_function", piece.function()
+        whole.recompile()
         return False
 
     def blame(self, part, names, problem):
@@ -166,16 +168,13 @@ class Piece:
                 self.told("when called: " + str(problem).split("\n")[0][:120])
         return self.part(*inputs)
 
-    def module(self):
-        import torch
+    def function(self):
+        """What stands in the graph for the piece."""
 
-        piece = self
+        def kerf_piece(*inputs):
+            return self.run(inputs)
 
-        class KerfPiece(torch.nn.Module):
-            def forward(self, *inputs):
-                return piece.run(inputs)
-
-        return KerfPiece()
+        return kerf_piece
 
 
 def text_of(part):
