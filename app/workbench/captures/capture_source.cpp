@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/captures/shared_page.h"
 #include "app/workbench/captures/store_id.h"
 #include "engine/capture/import_all.h"
 #include "engine/process/temporary_folder.h"
@@ -152,8 +153,12 @@ ImportProgress reading(const Job& job, const std::string& what) {
 
 Result<CaptureSourcePtr> openPath(Workbench& bench, const std::string& path, const Job& job) {
   if (auto known = bench.kept(path)) return known;
-  KERF_TRY(auto capture, importCapture(path, {}, reading(job, path)));
-  auto source = std::make_shared<const CaptureSource>(path, std::move(capture));
+  KERF_TRY(const auto shared, openSharedPage(path));
+  const fs::path root = shared ? shared->root : fs::path(path);
+  KERF_TRY(auto capture, importCapture(root, {}, reading(job, path)));
+  if (shared) nameOriginals(capture, root, path);
+  auto source =
+      std::make_shared<const CaptureSource>(path, std::move(capture), std::nullopt, shared ? shared->folder : nullptr);
   bench.keep(path, source);
   return source;
 }
@@ -210,11 +215,14 @@ Result<CaptureSourcePtr> openCapture(Workbench& bench, const std::string& text, 
 Result<std::vector<CaptureSourcePtr>> openAll(Workbench& bench, const std::string& path, const Job& job) {
   std::error_code ignored;
   std::vector<CaptureSourcePtr> sources;
-  if (fs::is_directory(path, ignored)) {
-    KERF_TRY(auto captures, importAll(path, {}, reading(job, path)));
+  KERF_TRY(const auto shared, openSharedPage(path));
+  const fs::path root = shared ? shared->root : fs::path(path);
+  if (fs::is_directory(root, ignored)) {
+    KERF_TRY(auto captures, importAll(root, {}, reading(job, path)));
     for (auto& capture : withoutRepeats(std::move(captures))) {
       const auto text = capture.path.string();
-      sources.push_back(std::make_shared<const CaptureSource>(text, std::move(capture)));
+      sources.push_back(std::make_shared<const CaptureSource>(text, std::move(capture), std::nullopt,
+                                                              shared ? shared->folder : nullptr));
       bench.keep(text, sources.back());
     }
     return sources;

@@ -15,13 +15,16 @@ using namespace std::chrono_literals;
 
 constexpr auto followInterval = 200ms;
 
-Result<ImportedCapture> storeOne(Store& store, Capture capture, const ImportRequest& request, const Job& job) {
+/// `isLent`: its files are gone with the source, so that nobody can link to them.
+Result<ImportedCapture> storeOne(Store& store, Capture capture, const ImportRequest& request, bool isLent,
+                                 const Job& job) {
   KERF_CHECK(parseGraphs(capture, request.parse, job));
   const auto what = "storing " + capture.path.string();
-  const auto files = request.link ? KeptFiles::Linked : KeptFiles::Copied;
+  const bool links = request.link && !isLent;
+  const auto files = links ? KeptFiles::Linked : KeptFiles::Copied;
   KERF_TRY(const auto id, storeCapture(store, capture, [&](double done) { return job.progress(what, done); }, files));
   auto imported = importedCapture(capture, id);
-  if (request.link)
+  if (links)
     imported.notes.push_back(capture.kind == "repro"
                                  ? "a repro is copied all the same: its text and storages are kept as they are"
                                  : "the store only links to its files: they must stay where they are, unchanged");
@@ -94,7 +97,7 @@ Result<Imported> perform(Workbench& bench, const ImportRequest& request, const J
   Imported imported{store->path().string(), {}};
   for (auto& source : sources) {
     bench.forget(source->text);  // a long list of paths must not keep each one's graphs
-    KERF_TRY(auto capture, storeOne(*store, source->capture, request, job));
+    KERF_TRY(auto capture, storeOne(*store, source->capture, request, source->keeps != nullptr, job));
     imported.captures.push_back(std::move(capture));
     source.reset();
   }

@@ -1,0 +1,21 @@
+// MD5, SHA-256 and base64, for formats that ask for them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kerf::inline support {
+
+/// 32 hex digits; empty where this machine's OpenSSL has no MD5.
+std::string md5Hex(std::string_view bytes);
+/// Raw, 32 bytes.
+std::string sha256Bytes(std::string_view bytes);
+
+std::string base64(std::string_view bytes);
+/// Nothing for what is no base64; white space is skipped.
+std::optional<std::string> fromBase64(std::string_view text);
+
+}  // namespace kerf::inline support
