@@ -1,4 +1,4 @@
-"""What a program calls: kerf.compare(fn, *args) and kerf.check(script)."""
+"""What a program calls: kerf.compare(fn, *args), kerf.check(script or fn, *args), kerf.minify(fn, *args)."""
 import copy
 import json
 import os
@@ -54,12 +54,19 @@ def compare(fn, *args, backends=BACKENDS, backward=False, **options):
     return {backend: under(program, backend, ref) for backend in backends}
 
 
-def check(script, *args, time="10m", output=None, python=sys.executable):
-    """What `python -m kerf check` finds in a script or a file with build(), as the dict of its report.json. RuntimeError where
-    it cannot be asked."""
+def check(script, *args, time="10m", output=None, python=sys.executable, backward=False, **options):
+    """What `python -m kerf check` finds in a script or a file with build(), or in a function or module called with `args`, as the
+    dict of its report.json; "folder" is where report.html, issue.md and repro.py are. `args` of a script are its command line.
+    `backward` and `options` (of torch.compile) belong to a function. RuntimeError where it cannot be asked."""
     folder = output or tempfile.mkdtemp(prefix="kerf_check_")
+    if callable(script):
+        from .given import write
+
+        script, args = write(script, args, folder, backward, options), ()
+    elif options or backward:
+        raise TypeError("backward and options of torch.compile belong to a function; a script says them itself")
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
-    command = [python, here, "check", script, "--json", "--quiet", "--time", str(time), "-o", folder]
+    command = [python, here, "check", os.fspath(script), "--json", "--quiet", "--time", str(time), "-o", os.fspath(folder)]
     done = subprocess.run(command + (["--", *args] if args else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         report = json.loads(done.stdout.strip().splitlines()[-1])
@@ -67,4 +74,13 @@ def check(script, *args, time="10m", output=None, python=sys.executable):
         report = {"error": {"message": done.stderr.strip()[-500:]}}
     if "error" in report:
         raise RuntimeError("kerf check: " + report["error"]["message"])
-    return dict(report, folder=folder)
+    return dict(report, folder=os.fspath(folder))
+
+
+def minify(fn, *args, time="10m", output=None, backward=False, **options):
+    """The shortest program that shows what compiled code does otherwise in fn(*args): (path of repro.py, report of check()).
+    The path is None where no difference was found, or no script of it fails alone."""
+    report = check(fn, *args, time=time, output=output, backward=backward, **options)
+    repro = report.get("minimal", {}).get("repro")
+    path = os.path.join(report["folder"], repro) if repro else None
+    return (path if path and os.path.exists(path) else None), report
