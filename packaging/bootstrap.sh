@@ -26,7 +26,7 @@ readonly test_packages=(git libgtest-dev libgmock-dev libbenchmark-dev xvfb xaut
 readonly clang_packages=(clang-19 libclang-rt-19-dev)
 readonly format_packages=(git clang-format-19)
 readonly tidy_packages=(clang-19 clang-tidy-19)
-readonly package_packages=(git dpkg-dev file libzstd-dev xz-utils)
+readonly package_packages=(git dpkg-dev file gzip libzstd-dev xz-utils)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
@@ -164,7 +164,7 @@ fuzz() {
   esac
 }
 
-# The Debian package, kerf alone for other Linux machines, the sources, and the checksums of all three.
+# The Debian packages, kerf alone for other Linux machines, the sources, and the checksums of all of them.
 package() {
   local version name
   version=$(sed -n 's/^project(kerf VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)

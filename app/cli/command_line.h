@@ -24,6 +24,7 @@ class CommandLine {
   /// Sets what `command` does once the line is parsed.
   void onRun(CLI::App& command, CommandBody body);
   const CommandBody& chosen() const { return m_chosen; }
+  const CLI::App& root() const { return m_root; }
   void addCommonOptions(CLI::App& command);
 
  private:

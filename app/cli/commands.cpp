@@ -10,10 +10,11 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,        addCapture, addCheck,     addRecord, addImport, addLs,      addShow,   addReport,
-    addJoint,       addPasses,  addPartition, addDiff,   addRun,    addCompare, addValue,  addAlign,
-    addBisect,      addVerify,  addAudit,     addMinify, addTriage, addShard,   addRanks,  addExport,
-    addConformance, addOps,     addPatterns,  addBench,  addStudio, addWorker,  addGraphs, addStore,
+    addDemo,        addCapture, addCheck,     addRecord, addImport, addLs,          addShow,   addReport,
+    addJoint,       addPasses,  addPartition, addDiff,   addRun,    addCompare,     addValue,  addAlign,
+    addBisect,      addVerify,  addAudit,     addMinify, addTriage, addShard,       addRanks,  addExport,
+    addConformance, addOps,     addPatterns,  addBench,  addStudio, addWorker,      addGraphs, addStore,
+    addShare,       addCertify, addRecheck,   addMcp,    addDoctor, addCompletions, addManual,
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 namespace kerf::cli {
 
+std::string versionNumber() { return KERF_VERSION; }
+
 std::string versionText() {
   std::string text = fmt::format("kerf {}, store schema {}\n", KERF_VERSION, workbench::storeSchema());
   for (const auto& component : components) text += fmt::format("  {:<10} {}\n", component.name, component.state);

@@ -7,5 +7,7 @@ namespace kerf::cli {
 
 /// Kerf's version, store schema, and each component, found or not.
 std::string versionText();
+/// "0.1.0"
+std::string versionNumber();
 
 }  // namespace kerf::cli
