@@ -104,7 +104,7 @@ Result<int> runMcp(const Context& context, const CLI::App& root, McpOptions opti
   std::error_code ignored;
   options.roots.push_back(fs::current_path(ignored));
   for (auto& path : options.captures) {
-    const auto full = fs::weakly_canonical(path, ignored);
+    const auto full = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
     options.roots.push_back(fs::is_directory(full, ignored) ? full : full.parent_path());
   }
   for (auto& path : options.roots) path = fs::weakly_canonical(path, ignored);

@@ -83,7 +83,7 @@ std::string McpServer::storeFor(const Tool& tool, const Json& arguments) const {
 Result<void> McpServer::allowed(const Tool& tool, const Json& arguments) const {
   for (const auto& file : filesOf(tool, arguments)) {
     std::error_code problem;
-    const auto full = fs::weakly_canonical(file, problem);
+    const auto full = fs::weakly_canonical(fs::absolute(file, problem), problem);
     if (problem || std::ranges::none_of(m_options.roots, [&](const auto& root) { return isBelow(full, root); }))
       return fail(ErrorCode::BadUsage, "{} lies in none of the folders that this server may open", file.string());
   }

@@ -1,4 +1,5 @@
 """A headless Chromium, driven over its pipe of debugging messages."""
+import fcntl
 import json
 import os
 import shutil
@@ -8,9 +9,16 @@ import time
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+def high(end):
+    moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 32)
+    os.close(end)
+    return moved
+
+
 class Browser:
     def __init__(self, folder):
-        down, up = os.pipe(), os.pipe()
+        # All ends above 3 and 4, which the browser takes.
+        down, up = (tuple(high(end) for end in os.pipe()) for _ in range(2))
         self.out, self.into = up[0], down[1]
 
         def places():
@@ -19,7 +27,6 @@ class Browser:
 
         command = [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                    "--user-data-dir=" + os.path.join(folder, "profile"), "--remote-debugging-pipe", "about:blank"]
-        # Both ends out of the way of 3 and 4.
         self.process = subprocess.Popen(command, preexec_fn=places, close_fds=False, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(down[0])

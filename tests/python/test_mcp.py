@@ -119,7 +119,7 @@ class McpTest(unittest.TestCase):
     def test_writing_is_offered_where_it_is_allowed(self):
         self.start("--write")
         self.assertIn("minify", {t["name"] for t in self.ask("tools/list")["result"]["tools"]})
-        told = self.call("import", paths=["small.py"])
+        told = self.call("import", path=["small.py"])
         self.assertFalse(told["isError"], told)
         uris = [r["uri"] for r in self.ask("resources/list")["result"]["resources"]]
         self.assertEqual(uris, ["kerf://capture/c1", "kerf://graph/c1/g1"])
