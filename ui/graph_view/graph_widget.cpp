@@ -108,6 +108,7 @@ void GraphWidget::startView() {
     if (card.kind == NodeKind::Output && card.group < 0 && card.rect.bottom() + below < result + high * 0.6)
       end = std::max(end, card.rect.bottom() + below);
   m_center = within({placeOf(first).x(), end - high / 2});
+  m_center.setX(middleOf(visibleScene()));  // of what is at this height: a wide picture may be empty beside it
 }
 
 /// The centre nearest to `wanted` at which the view shows no more than margins beside the picture.

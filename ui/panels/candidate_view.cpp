@@ -27,6 +27,7 @@ CandidateView::CandidateView(Session& session, const QString& name, const QStrin
   connect(&m_layouts, &LayoutService::ready, this, [this](const ScenePtr& scene) {
     if (scene->shown != m_graph) return;
     m_view->setScene(scene);
+    m_view->startView();  // another candidate is another size
     showTitle();
     showMarks();
   });

@@ -16,7 +16,7 @@
 namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int whereColumn = 0, statusColumn = 1, timeColumn = 2, whyColumn = 3, cacheColumn = 4;
+constexpr int whereColumn = 0, statusColumn = 1, timeColumn = 2, cacheColumn = 3, whyColumn = 4;
 constexpr int mostOpen = 2000;
 
 QColor colorOf(const QString& status) {
@@ -101,10 +101,11 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   m_totals->setWordWrap(true);
   m_tree->setObjectName("overview");
   m_tree->setAccessibleName(tr("Compilations"));
-  m_tree->setHeaderLabels({tr("Compile id, by the user's stack"), tr("Status"), tr("Time"), tr("Why"), tr("Cache")});
+  m_tree->setHeaderLabels({tr("Compile id, by the user's stack"), tr("Status"), tr("Time"), tr("Cache"), tr("Why")});
   m_tree->setUniformRowHeights(true);
   m_tree->setAllColumnsShowFocus(true);
   m_tree->setFrameShape(QFrame::NoFrame);
+  m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the last column is cut; its tip and the answer are whole
   m_detail->setObjectName("overviewDetail");
   m_detail->setAccessibleName(tr("What happened"));
   m_detail->setOpenLinks(false);
@@ -174,11 +175,9 @@ void OverviewPanel::fillTree() {
   if (int(m_rows.size()) <= mostOpen) m_tree->expandAll();
   auto& header = *m_tree->header();
   header.setStretchLastSection(true);
-  for (int column = 0; column < cacheColumn; ++column) m_tree->resizeColumnToContents(column);
+  for (int column = 0; column < whyColumn; ++column) m_tree->resizeColumnToContents(column);
   header.resizeSection(whereColumn,
                        std::clamp(header.sectionSize(whereColumn) + 12, 160, std::max(220, m_tree->width() * 2 / 5)));
-  header.resizeSection(whyColumn,
-                       std::clamp(header.sectionSize(whyColumn), 120, std::max(200, m_tree->width() * 2 / 5)));
 }
 
 int OverviewPanel::currentRow() const {
