@@ -7,6 +7,7 @@ endfunction()
 file(REMOVE_RECURSE ${kerf_about})
 file(MAKE_DIRECTORY ${kerf_about}/man1)
 execute_process(COMMAND ${kerf_program} manual ${kerf_about}/man1 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(REMOVE ${kerf_about}/man1/kerf-studio.1)  # the window's own page stands in its package
 file(GLOB pages ${kerf_about}/man1/*.1)
 kerf_pack(${pages})
 foreach(shell bash zsh fish)
