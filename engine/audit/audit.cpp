@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/audit/meaning_claims.h"
 #include "engine/audit/wrapper_run.h"
 #include "engine/symbolic/shape_env.h"
 
@@ -71,6 +72,8 @@ Result<AuditReport> auditOutputCode(std::string_view text, const AuditOptions& o
       run.claims.doubtSizes();
       refineByExample(program, options, run);
     }
+    if (options.graph.module != nullptr && !claimMeaning(program, options, run.claims))
+      return fail(ErrorCode::Cancelled, "stopped");
     AuditReport report;
     run.claims.fill(report);
     report.kernels = int(program.kernels.size());

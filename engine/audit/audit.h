@@ -5,14 +5,23 @@
 #include <string_view>
 
 #include "engine/audit/audit_claim.h"
+#include "engine/ir/graph_module.h"
 #include "engine/support/result.h"
+#include "engine/tensor/value.h"
 
 namespace kerf::inline audit {
+
+/// The graph that the program was generated from, and inputs to run both on. The graph must outlive the audit.
+struct AuditGraph {
+  const GraphModule* module = nullptr;
+  ValueList inputs;  ///< one for each placeholder
+};
 
 struct AuditOptions {
   std::size_t mostBytes = std::size_t{64} << 20;
   /// Told how much is done (0 to 1); false stops.
   std::function<bool(double)> progress;
+  AuditGraph graph{};  ///< without one, what kernels compute is not compared
 };
 
 /// BadInput for a text that is no output code: it has no `call`. TooLarge beyond `mostBytes`.

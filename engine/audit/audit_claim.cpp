@@ -20,6 +20,7 @@ constexpr std::array<ClaimText, claimKinds> texts = {{
     {"atomic", "additions at places that data gives are atomic"},
     {"used", "what is computed is used"},
     {"launch", "kernels are called as they are defined"},
+    {"meaning", "on drawn inputs, results are those of the graph's nodes"},
 }};
 
 }  // namespace

@@ -24,9 +24,10 @@ enum class ClaimAbout : std::uint8_t {
   Atomic,   ///< additions at places that data gives are atomic
   Used,     ///< what is computed is used
   Launch,   ///< a kernel is called as it is defined
+  Meaning,  ///< what is returned are the values of the graph's nodes
 };
-constexpr ClaimAbout lastOf(ClaimAbout) { return ClaimAbout::Launch; }
-constexpr std::size_t claimKinds = std::size_t(ClaimAbout::Launch) + 1;
+constexpr ClaimAbout lastOf(ClaimAbout) { return ClaimAbout::Meaning; }
+constexpr std::size_t claimKinds = std::size_t(ClaimAbout::Meaning) + 1;
 
 /// "inside", "written", …
 std::string_view claimName(ClaimAbout about);

@@ -33,6 +33,13 @@ bool isInPlace(std::string_view callee) {
   return op.ends_with('_') && !op.ends_with("__");
 }
 
+/// Operators that inductor calls and whose results look at their operand's memory.
+bool isViewOperator(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> views = {"aten.view_as_complex.", "aten.view_as_real.", "aten._conj.",
+                                                            "aten._neg_view.",       "aten.alias.",        "aten.view.dtype"};
+  return std::ranges::any_of(views, [&](std::string_view each) { return name.find(each) != std::string_view::npos; });
+}
+
 }  // namespace
 
 void WrapperRun::collectTensors(const SyntaxNode& node, std::vector<WrapperValue>& into) {
@@ -81,7 +88,10 @@ WrapperValue WrapperRun::externCall(const SyntaxNode& node) {
   if (writesFirst) writeWhole(tensors[0], node.line, name);
   if (out) return *out;
   if (writesFirst) return tensors[0];
-  return newResult(name, node.line);
+  WrapperValue result = newResult(name, node.line);
+  if (isViewOperator(name) && !tensors.empty())
+    m_state.storages[std::size_t(result.tensor.storage)].viewOf = tensors[0].tensor.storage;
+  return result;
 }
 
 /// A product's factors must fit each other and what it is written to.

@@ -27,6 +27,7 @@ struct AuditStorage {
   std::vector<OverwriteEvent> overwrites;
   bool isInput = false, isScratch = false;
   int line = 0;
+  int viewOf = -1;                    ///< the storage that an operator's result looks at
   int unreadSince = 0;                ///< line of the last write that nobody has read; 0: none
   std::string unreadBy;               ///< who wrote it
   int firstWrite = 0, lastWrite = 0;  ///< lines

@@ -276,9 +276,10 @@ WrapperValue WrapperRun::named(const SyntaxNode& node) {
   if (found != m_state.names.end()) {
     if (found->second.isTensor()) m_claims.proved(ClaimAbout::Alive);
     if (found->second.isTensor()) {
-      AuditStorage& storage = m_state.storages[std::size_t(found->second.tensor.storage)];
-      storage.lastUse = m_statement;
-      storage.lastLine = node.line;
+      for (int at = found->second.tensor.storage; at >= 0; at = m_state.storages[std::size_t(at)].viewOf) {
+        m_state.storages[std::size_t(at)].lastUse = m_statement;
+        m_state.storages[std::size_t(at)].lastLine = node.line;
+      }
     }
     return found->second;
   }

@@ -347,6 +347,33 @@ const std::vector<MutantKind>& mutantKinds() {
   return kinds;
 }
 
+namespace {
+
+/// "triton_poi_fused_0" where line `at` lies in its text; empty for lines of the wrapper.
+std::string kernelAround(const Lines& lines, std::size_t at) {
+  for (std::size_t i = std::min(at, lines.size() - 1) + 1; i-- > 0;) {
+    if (lines[i].starts_with("'''") && i != at) return {};
+    const std::size_t define = lines[i].find(" = async_compile.");
+    if (define != std::string::npos) return lines[i].substr(0, define);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool namesStatement(const CodeMutant& mutant, int line, int otherLine) {
+  const Lines lines = codeLines(mutant.text);
+  const std::string kernel = kernelAround(lines, std::size_t(mutant.line) - 1);
+  for (const int each : {line, otherLine}) {
+    if (each < 1 || std::size_t(each) > lines.size()) continue;
+    if (each == mutant.line) return true;
+    const std::string& text = lines[std::size_t(each) - 1];
+    if (!kernel.empty() && (hasWord(text, kernel) || kernelAround(lines, std::size_t(each) - 1) == kernel)) return true;
+    if (std::ranges::any_of(mutant.names, [&](const std::string& name) { return hasWord(text, name); })) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> codeLines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -25,6 +25,10 @@ struct MutantKind {
 /// "reuse too early", "wrong buffer", "index off by one", …
 const std::vector<MutantKind>& mutantKinds();
 
+/// Whether a claim about `line` or `otherLine` names the statement that was changed: that line, one that uses what was
+/// confused, or, of a change inside of a kernel, its text or a call of it.
+bool namesStatement(const CodeMutant& mutant, int line, int otherLine);
+
 std::vector<std::string> codeLines(std::string_view text);
 
 }  // namespace kerf::testing

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "engine/capture/common/recorded_fusion.h"
 #include "engine/support/recordings.h"
 
 namespace kerf::testing {
@@ -17,24 +18,33 @@ std::string contentOf(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Payload lines begin with a tab; a record's head names what it is.
-void addFromLog(const std::string& name, const std::string& log, std::vector<RecordedOutputCode>& into) {
-  bool isCode = false;
-  for (std::size_t at = 0; at < log.size();) {
-    const std::size_t end = std::min(log.find('\n', at), log.size());
-    const std::string_view line = std::string_view(log).substr(at, end - at);
-    at = end + 1;
-    if (!line.starts_with('\t')) {
-      isCode = line.starts_with('V') && line.find("\"inductor_output_code\"") != std::string_view::npos &&
-               line.find("has_payload") != std::string_view::npos;
-      if (isCode) into.push_back({name + '#' + std::to_string(into.size()), {}});
-    } else if (isCode) {
-      into.back().text.append(line.substr(1)).push_back('\n');
+void addFromLog(const std::string& name, const fs::path& path, std::vector<RecordedOutputCode>& into) {
+  const auto capture = importCapture(path);
+  if (!capture || !capture->details) return;
+  for (const CompiledPart& part : compiledParts(*capture)) {
+    auto text = capture->details->records[part.code].text();
+    if (!text) continue;
+    RecordedOutputCode code{name + '#' + std::to_string(into.size()), std::move(*text), nullptr};
+    if (part.lowered) {
+      auto graph = std::make_shared<CapturedGraph>(capture->graphs[*part.lowered]);
+      const bool isLoaded = graph->ensureLoaded().has_value();
+      auto inputs = isLoaded ? graph->loadInputs(LoadOptions(), nullptr) : Result<ValueList>(ValueList());
+      if (isLoaded && inputs) {
+        code.graph = std::move(graph);
+        code.inputs = std::move(*inputs);
+      }
     }
+    into.push_back(std::move(code));
   }
 }
 
 }  // namespace
+
+AuditOptions RecordedOutputCode::options() const {
+  AuditOptions options;
+  if (graph) options.graph = {&graph->module, inputs};
+  return options;
+}
 
 std::vector<RecordedOutputCode> recordedOutputCode() {
   std::vector<fs::path> paths;
@@ -46,13 +56,15 @@ std::vector<RecordedOutputCode> recordedOutputCode() {
     }
   }
   std::ranges::sort(paths);
+  // Logs first: they have graphs.
+  std::ranges::stable_partition(paths, [](const fs::path& path) { return path.extension() != ".py"; });
   std::vector<RecordedOutputCode> found, programs;
   for (const fs::path& path : paths) {
     const std::string name = path.lexically_relative(recordingsFolder()).string();
     if (path.extension() == ".py")
-      found.push_back({name, contentOf(path)});
+      found.push_back({name, contentOf(path), nullptr});
     else
-      addFromLog(name, contentOf(path), found);
+      addFromLog(name, path, found);
   }
   std::set<std::string> known;
   for (RecordedOutputCode& each : found) {

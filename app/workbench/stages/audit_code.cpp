@@ -7,6 +7,7 @@
 #include "app/workbench/captures/capture_source.h"
 #include "engine/audit/audit.h"
 #include "engine/capture/common/details.h"
+#include "engine/capture/common/recorded_fusion.h"
 
 namespace kerf::workbench {
 
@@ -32,10 +33,36 @@ std::string statementAt(const std::vector<std::string_view>& lines, int line) {
   return std::string(text.substr(0, longest));
 }
 
-AuditedProgram audited(std::string name, std::string_view text, const Job& job, double from, double share) {
+/// The graph that a program was generated from, with inputs for it; null where it cannot be read.
+struct ProgramGraph {
+  CapturedGraph graph;
+  ValueList inputs;
+};
+
+std::unique_ptr<ProgramGraph> withInputs(const CapturedGraph& graph) {
+  auto made = std::make_unique<ProgramGraph>(ProgramGraph{graph, {}});
+  if (!made->graph.ensureLoaded()) return nullptr;
+  auto inputs = made->graph.loadInputs(LoadOptions(), nullptr);
+  if (!inputs) return nullptr;
+  made->inputs = std::move(*inputs);
+  return made;
+}
+
+/// The graph after all passes, which a debug folder keeps next to the program.
+std::unique_ptr<ProgramGraph> graphBeside(const std::filesystem::path& program) {
+  const std::filesystem::path file = program.parent_path() / "fx_graph_transformed.py";
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(file, problem)) return nullptr;
+  const auto capture = importCapture(file);
+  return !capture || capture->graphs.empty() ? nullptr : withInputs(capture->graphs[0]);
+}
+
+AuditedProgram audited(std::string name, std::string_view text, const ProgramGraph* graph, const Job& job, double from,
+                       double share) {
   AuditedProgram program;
   program.name = std::move(name);
   AuditOptions options;
+  if (graph != nullptr) options.graph = {&graph->graph.module, graph->inputs};
   options.progress = [&](double done) { return job.progress("auditing " + program.name, from + done * share); };
   const auto report = auditOutputCode(text, options);
   if (!report) {
@@ -73,12 +100,8 @@ std::optional<std::string> outputCodeFile(const std::string& path) {
   return isCode ? std::optional(std::move(text)) : std::nullopt;
 }
 
-std::vector<const CaptureRecord*> codeRecords(const Capture& capture) {
-  std::vector<const CaptureRecord*> records;
-  if (!capture.details) return records;
-  for (const CaptureRecord& record : capture.details->records)
-    if (record.kind == "inductor_output_code") records.push_back(&record);
-  return records;
+std::vector<CompiledPart> codeParts(const Capture& capture) {
+  return capture.details ? compiledParts(capture) : std::vector<CompiledPart>();
 }
 
 std::string nameOf(const CaptureRecord& record, std::size_t number) {
@@ -92,19 +115,23 @@ std::string nameOf(const CaptureRecord& record, std::size_t number) {
 Result<std::vector<AuditedProgram>> perform(Workbench& bench, const AuditRequest& request, const Job& job) {
   std::vector<AuditedProgram> programs;
   if (const auto text = outputCodeFile(request.capture)) {
-    programs.push_back(audited(std::filesystem::path(request.capture).filename().string(), *text, job, 0, 1));
+    const std::filesystem::path path = request.capture;
+    programs.push_back(audited(path.filename().string(), *text, graphBeside(path).get(), job, 0, 1));
     return programs;
   }
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
-  const std::vector<const CaptureRecord*> records = codeRecords(source->capture);
-  if (records.empty()) return fail(ErrorCode::NotFound, "{} holds no output code", request.capture);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const std::string name = nameOf(*records[i], i);
-    if (!job.progress("auditing " + name, double(i) / double(records.size())))
-      return fail(ErrorCode::Cancelled, "stopped");
-    const auto text = records[i]->text(codeLimit);
+  const Capture& capture = source->capture;
+  const std::vector<CompiledPart> parts = codeParts(capture);
+  if (parts.empty()) return fail(ErrorCode::NotFound, "{} holds no output code", request.capture);
+  const double share = 1.0 / double(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const CaptureRecord& record = capture.details->records[parts[i].code];
+    const std::string name = nameOf(record, i);
+    if (!job.progress("auditing " + name, double(i) * share)) return fail(ErrorCode::Cancelled, "stopped");
+    const auto text = record.text(codeLimit);
+    const auto graph = parts[i].lowered ? withInputs(capture.graphs[*parts[i].lowered]) : nullptr;
     if (text)
-      programs.push_back(audited(name, *text, job, double(i) / double(records.size()), 1.0 / double(records.size())));
+      programs.push_back(audited(name, *text, graph.get(), job, double(i) * share, share));
     else
       programs.push_back({name, text.error().text(), 0, 0, 0, {}, {}});
   }

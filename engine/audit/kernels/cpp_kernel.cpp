@@ -78,7 +78,8 @@ class CppReader final : public CppVectors {
   void accumulators() {
     for (const auto& [name, types] : m_accumulators)
       for (const auto& [type, line] : types) {
-        const bool holds = type == types.front().first;
+        // Whether there is any is kept as a mask, and combined as a bool.
+        const bool holds = type == types.front().first || type == "bool" || types.front().first == "bool";
         remark(KernelRemark::About::Accumulator, holds, line,
                fmt::format("{} is kept as {} and as {}", name, types.front().first, type));
       }

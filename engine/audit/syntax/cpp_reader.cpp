@@ -139,7 +139,8 @@ class CppStatements : public ExpressionReader {
     if (isWord("auto") || isWord("const") || isWord("alignas") || isWord("static") || isWord("constexpr")) return true;
     const std::size_t before = m_at;
     skipType();
-    const bool isOne = m_at > before && isAt(SyntaxWord::Name) && (isSign("=", 1) || isSign("[", 1) || isSign(";", 1));
+    const bool isOne = m_at > before && isAt(SyntaxWord::Name) &&
+                       (isSign("=", 1) || isSign("[", 1) || isSign(";", 1) || isSign("(", 1));
     m_at = before;
     return isOne;
   }
@@ -188,6 +189,7 @@ class CppStatements : public ExpressionReader {
       node.items.push_back(expression());
       expect("]");
     }
+    if (isSign("(")) skipTo(")");  // what an object is made with
     if (take("=")) {
       node.kind = SyntaxKind::Assign;
       node.items.resize(1);

@@ -128,6 +128,13 @@ SyntaxNode ExpressionReader::postfix() {
       call.items.push_back(std::move(value));
       arguments(call);
       value = std::move(call);
+    } else if (!m_isPython && isSign("{") && value.is(SyntaxKind::Name) && value.text.ends_with('>')) {
+      SyntaxNode call = make(SyntaxKind::Call);  // IndexValue<float>{0, x}
+      SyntaxNode values = bracketed("}");
+      call.items.push_back(std::move(value));
+      for (SyntaxNode& each : values.items) call.items.push_back(std::move(each));
+      call.keywords.resize(call.items.size() - 1);
+      value = std::move(call);
     } else if (isSign("[")) {
       SyntaxNode item = make(SyntaxKind::Item);
       advance();

@@ -1,0 +1,164 @@
+#include "engine/audit/meaning/drawn_operators.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf::inline audit {
+namespace {
+
+struct DrawnRow {
+  std::string_view op, kind;
+};
+constexpr std::array<DrawnRow, 14> drawnRows = {
+    {{"aten.mm.default", "aten.mm.default"},
+     {"aten.addmm.default", "aten.mm.default"},
+     {"aten.bmm.default", "aten.bmm.default"},
+     {"aten.baddbmm.default", "aten.bmm.default"},
+     {"aten.convolution.default", "aten.convolution.default"},
+     {"aten.convolution_backward.default", "aten.convolution_backward.default"},
+     {"aten._scaled_dot_product_flash_attention.default", "aten._scaled_dot_product_flash_attention.default"},
+     {"aten._scaled_dot_product_flash_attention_backward.default",
+      "aten._scaled_dot_product_flash_attention_backward.default"},
+     {"aten._scaled_dot_product_efficient_attention.default", "aten._scaled_dot_product_efficient_attention.default"},
+     {"aten._scaled_dot_product_efficient_attention_backward.default",
+      "aten._scaled_dot_product_efficient_attention_backward.default"},
+     {"aten._scaled_dot_product_cudnn_attention.default", "aten._scaled_dot_product_cudnn_attention.default"},
+     {"aten._scaled_dot_product_cudnn_attention_backward.default",
+      "aten._scaled_dot_product_cudnn_attention_backward.default"},
+     {"aten._scaled_dot_product_flash_attention_for_cpu.default",
+      "aten._scaled_dot_product_flash_attention_for_cpu.default"},
+     {"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+      "aten._scaled_dot_product_flash_attention_for_cpu_backward.default"}}};
+
+std::string_view withoutTorch(std::string_view target) {
+  constexpr std::string_view prefix = "torch.ops.";
+  return target.starts_with(prefix) ? target.substr(prefix.size()) : target;
+}
+
+/// Numbers as text; tensors as their sizes, with a mark each.
+std::string keyOf(const Value& value, std::vector<ValueMark>& marks, bool& isKnown) {
+  if (value.isTensor()) {
+    const auto numbers = numbersOf(value.tensor());
+    isKnown = isKnown && numbers.has_value();
+    if (!numbers) return "?";
+    marks.push_back(ValueMark::of(*numbers));
+    return fmt::format("[{}]", fmt::join(numbers->sizes, ","));
+  }
+  if (value.isList()) {
+    std::string text = "(";
+    for (const Value& each : value.list()) text += keyOf(each, marks, isKnown) + ' ';
+    return text + ')';
+  }
+  if (const bool* const flag = value.as<bool>()) return *flag ? "1" : "0";
+  if (const auto* const whole = value.as<std::int64_t>()) return std::to_string(*whole);
+  if (const double* const real = value.as<double>()) return fmt::format("{}", *real);
+  return value.isNone() ? "None" : "other";
+}
+
+double nextNumber(std::uint64_t& seed) {
+  seed += 0x9e3779b97f4a7c15ULL;
+  std::uint64_t mixed = seed;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+  return double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53 * 3.4 - 1.7;
+}
+
+}  // namespace
+
+std::string drawnKind(std::string_view target) {
+  const auto row = std::ranges::find(drawnRows, withoutTorch(target), &DrawnRow::op);
+  return row == drawnRows.end() ? std::string() : std::string(row->kind);
+}
+
+Result<Value> DrawnOperators::number(const Value& shape) const {
+  if (shape.isList()) {
+    ValueList items;
+    for (const Value& each : shape.list()) {
+      KERF_TRY(Value item, number(each));
+      items.push_back(std::move(item));
+    }
+    return Value(std::move(items));
+  }
+  if (!shape.isTensor()) return shape;
+  DenseNumbers numbers{shape.tensor().sizes(), shape.tensor().dtype(), {}, true};
+  numbers.values.resize(std::size_t(shape.tensor().numel()));
+  if (isFloating(numbers.dtype))
+    for (double& each : numbers.values) each = nextNumber(m_seed);
+  KERF_TRY(Tensor tensor, tensorOf(numbers));
+  return Value(std::move(tensor));
+}
+
+Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& args, const KeywordValues& kwargs) const {
+  Drawn made;
+  bool isKnown = true;
+  made.key = keyOf(Value(args), made.operands, isKnown);
+  for (const auto& [name, value] : kwargs) made.key += name + '=' + keyOf(value, made.operands, isKnown);
+  if (!isKnown) return fail(ErrorCode::UnsupportedOp, "operands of {} cannot be compared", target);
+  for (const Drawn& known : m_known[target]) {
+    bool isSame = known.key == made.key;
+    for (std::size_t i = 0; i < known.operands.size() && isSame; ++i)
+      isSame = known.operands[i].isLike(made.operands[i], true);
+    if (isSame) return known.result;
+  }
+  if (m_isClosed) return fail(ErrorCode::NotFound, "no node {} has these operands", target);
+  const std::string full = "torch.ops." + target;
+  KERF_TRY(const Value shape, shapeOps().call(OpTarget(full), args, kwargs));
+  KERF_TRY(made.result, number(shape));
+  m_known[target].push_back(made);
+  return made.result;
+}
+
+/// addmm(bias, a, b): bias and the drawn product.
+Result<Value> DrawnOperators::product(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const {
+  const bool isBatched = target.find("bmm") != std::string_view::npos;
+  if (args.size() < 3) return fail(ErrorCode::BadInput, "{} takes three tensors", target);
+  KERF_TRY(Value result, drawn(isBatched ? "aten.bmm.default" : "aten.mm.default", {args[1], args[2]}, {}));
+  double alpha = 1, beta = 1;
+  for (const auto& [name, value] : kwargs) {
+    const auto* const whole = value.as<std::int64_t>();
+    const double* const real = value.as<double>();
+    const double factor = whole != nullptr ? double(*whole) : real != nullptr ? *real : 1;
+    if (name == "alpha") alpha = factor;
+    if (name == "beta") beta = factor;
+  }
+  KERF_TRY(const Value scaled, m_ops.call(OpTarget("torch.ops.aten.mul.Tensor"), {result, Value(alpha)}, {}));
+  KERF_TRY(const Value bias, m_ops.call(OpTarget("torch.ops.aten.mul.Tensor"), {args[0], Value(beta)}, {}));
+  return m_ops.call(OpTarget("torch.ops.aten.add.Tensor"), {scaled, bias}, {});
+}
+
+/// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+Result<Value> DrawnOperators::convolution(const ValueList& args, const KeywordValues& kwargs) const {
+  static constexpr std::array<std::string_view, 9> names = {
+      "input", "weight", "bias", "stride", "padding", "dilation", "transposed", "output_padding", "groups"};
+  ValueList all(9);
+  for (std::size_t i = 0; i < args.size() && i < 9; ++i) all[i] = args[i];
+  for (const auto& [name, value] : kwargs)
+    if (const auto at = std::ranges::find(names, name); at != names.end()) all[std::size_t(at - names.begin())] = value;
+  const Value bias = std::exchange(all[2], Value());
+  KERF_TRY(const Value core, drawn("aten.convolution.default", all, {}));
+  if (!bias.isTensor() || !core.isTensor()) return core;
+  std::vector<std::int64_t> ones(std::size_t(core.tensor().dim()), 1);
+  ones[core.tensor().dim() > 1 ? 1 : 0] = -1;
+  ValueList shape(ones.begin(), ones.end());
+  KERF_TRY(const Value spread, m_ops.call(OpTarget("torch.ops.aten.reshape.default"), {bias, Value(shape)}, {}));
+  return m_ops.call(OpTarget("torch.ops.aten.add.Tensor"), {core, spread}, {});
+}
+
+Result<Value> DrawnOperators::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
+  const std::string kind = drawnKind(target.text);
+  if (kind.empty() || !m_kinds.contains(kind)) return m_ops.call(target, args, kwargs);
+  const std::string_view name = withoutTorch(target.text);
+  if (name == "aten.addmm.default" || name == "aten.baddbmm.default") return product(name, args, kwargs);
+  if (name == "aten.convolution.default") return convolution(args, kwargs);
+  return drawn(kind, args, kwargs);
+}
+
+Result<Value> DrawnOperators::callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
+                                              const SubgraphCaller& subgraphs) const {
+  return m_ops.callHigherOrder(target, args, kwargs, subgraphs);
+}
+
+}  // namespace kerf::inline audit

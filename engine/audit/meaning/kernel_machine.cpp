@@ -1,0 +1,153 @@
+#include "engine/audit/meaning/kernel_machine.h"
+
+#include <fmt/format.h>
+
+namespace kerf::inline audit {
+
+const KernelMachine::CallName& KernelMachine::nameOf(const SyntaxNode& call) {
+  const auto [found, isNew] = m_names.try_emplace(&call);
+  CallName& name = found->second;
+  if (!isNew) return name;
+  const SyntaxNode& callee = call.items[0];
+  name.full = callee.dotted();
+  if (name.full.empty() && callee.is(SyntaxKind::Member)) name.full = "." + callee.text;
+  std::string_view bare = name.full;
+  if (const std::size_t open = bare.find('<'); open != std::string_view::npos && !bare.ends_with('>')) {
+    // "at::vec::Vectorized<float>::loadu": what stands behind the last template.
+    if (const std::size_t close = bare.rfind('>'); close != std::string_view::npos) bare.remove_prefix(close + 1);
+  }
+  bare = bare.substr(0, bare.find('<'));
+  if (const std::size_t at = bare.find_last_of(".:"); at != std::string_view::npos) bare.remove_prefix(at + 1);
+  name.last = std::string(bare);
+  name.unary = unaryNumber(bare);
+  name.binary = binaryNumber(bare);
+  return name;
+}
+
+Lanes KernelMachine::evaluate(const SyntaxNode& node) {
+  if (isStopped()) return Lanes::unknown();
+  switch (node.kind) {
+    case SyntaxKind::Name:
+      return named(node);
+    case SyntaxKind::Number:
+      return number(node);
+    case SyntaxKind::Tuple: {
+      std::vector<Lanes> parts;
+      for (const SyntaxNode& each : node.items) parts.push_back(evaluate(each));
+      return tupleOf(std::move(parts));
+    }
+    case SyntaxKind::Unary:
+      return unary(node);
+    case SyntaxKind::Binary:
+      return binary(node);
+    case SyntaxKind::Choice:
+      return choice(node);
+    case SyntaxKind::Item:
+      return item(node);
+    case SyntaxKind::Member:
+      return member(node);
+    case SyntaxKind::Call:
+      return call(node, nameOf(node));
+    case SyntaxKind::Lambda: {
+      Lanes value;
+      value.lambda = &node;
+      return value;
+    }
+    default:
+      return Lanes::unknown();
+  }
+}
+
+Lanes KernelMachine::named(const SyntaxNode& node) {
+  if (node.text == "True" || node.text == "true") return {1, LaneType::Bool};
+  if (node.text == "False" || node.text == "false") return {0, LaneType::Bool};
+  const auto found = m_values.find(node.text);
+  return found == m_values.end() ? Lanes::unknown() : found->second;
+}
+
+Lanes KernelMachine::unary(const SyntaxNode& node) {
+  const Lanes value = evaluate(node.items[0]);
+  spend(value.size());
+  if (node.text == "+") return value;
+  if (node.text == "-") return mapLanes(value, value.type, [&](double x) { return asLane(value.type, -x); });
+  if (node.text == "!" || node.text == "not")
+    return mapLanes(value, LaneType::Bool, [](double x) { return x == 0 ? 1.0 : 0.0; });
+  if (node.text != "~" || isFloatLane(value.type)) return Lanes::unknown(value.type);
+  if (value.type == LaneType::Bool) return mapLanes(value, value.type, [](double x) { return x == 0 ? 1.0 : 0.0; });
+  return mapLanes(value, value.type, [&](double x) { return asLane(value.type, double(~std::int64_t(x))); });
+}
+
+Lanes KernelMachine::binary(const SyntaxNode& node) {
+  const Lanes a = evaluate(node.items[0]), b = evaluate(node.items[1]);
+  spend(std::max(a.size(), b.size()));
+  if (a.memory >= 0) return offsetBy(a, b, node.text);
+  if (b.memory >= 0) return offsetBy(b, a, node.text);
+  return operateLanes(node.text, a, b);
+}
+
+Lanes KernelMachine::choice(const SyntaxNode& node) {
+  const Lanes condition = evaluate(node.items[0]);
+  if (condition.isUnknown) return Lanes::unknown();
+  if (condition.isOne()) return evaluate(node.items[condition.at(0) != 0 ? 1 : 2]);
+  const Lanes a = evaluate(node.items[1]), b = evaluate(node.items[2]);
+  spend(condition.size());
+  return chooseLanes(condition, a, b);
+}
+
+Lanes KernelMachine::offsetBy(const Lanes& pointer, const Lanes& by, std::string_view sign) {
+  Lanes moved = operateLanes(sign == "-" ? "-" : "+", castLanes(pointer, LaneType::Int64), castLanes(by, LaneType::Int64));
+  if (sign != "+" && sign != "-") moved = Lanes::unknown();
+  moved.memory = pointer.memory;
+  moved.type = pointer.type;
+  return moved;
+}
+
+Lanes KernelMachine::loadAt(const Lanes& pointer, const Lanes& mask, double other) {
+  if (pointer.memory < 0) return Lanes::unknown();
+  const RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
+  if (pointer.isUnknown || mask.isUnknown) return Lanes::unknown(memory.type);
+  const std::size_t count = std::max(pointer.size(), mask.size());
+  spend(count);
+  std::vector<double> numbers(count, other);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (mask.at(i) == 0) continue;
+    const double place = pointer.at(i);
+    if (!(place >= 0) || place >= double(memory.values.size())) return Lanes::unknown(memory.type);
+    const auto at = std::size_t(place);
+    if (memory.states[at] != RunMemory::State::Known) return Lanes::unknown(memory.type);
+    numbers[i] = memory.values[at];
+  }
+  if (pointer.isOne() && mask.isOne()) return {numbers[0], memory.type};
+  return {std::move(numbers), memory.type};
+}
+
+void KernelMachine::storeAt(const Lanes& pointer, const Lanes& value, const Lanes& mask, StoreMode mode) {
+  if (pointer.memory < 0) return;
+  RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
+  if (pointer.isUnknown || mask.isUnknown) return memory.blur();
+  const std::size_t count =
+      std::max({pointer.size(), mask.size(), value.isUnknown ? std::size_t(1) : value.size()});
+  spend(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (mask.at(i) == 0) continue;
+    const double place = pointer.at(pointer.isOne() ? 0 : i);
+    if (!(place >= 0) || place >= double(memory.values.size())) continue;
+    const auto at = std::size_t(place);
+    using State = RunMemory::State;
+    const bool isLost = value.isUnknown || (mode == StoreMode::Add && memory.states[at] != State::Known);
+    memory.states[at] = isLost ? State::Unknown : State::Known;
+    if (isLost) continue;
+    const double before = mode == StoreMode::Add ? memory.values[at] : 0;
+    memory.values[at] = asLane(memory.type, before + value.at(value.isOne() ? 0 : i));
+  }
+}
+
+void KernelMachine::stop(const SyntaxNode& node, std::string_view why) {
+  if (m_problem.empty()) m_problem = fmt::format("line {} of the kernel {}", node.line, why);
+}
+
+std::string KernelMachine::problem() const {
+  return m_problem.empty() && m_budget.isSpent() ? "the kernels are too large to be run here" : m_problem;
+}
+
+}  // namespace kerf::inline audit

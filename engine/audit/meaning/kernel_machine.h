@@ -1,0 +1,91 @@
+// KernelMachine: runs the text of a kernel, statement by statement, on memory of its own. What it does not know becomes
+// an unknown value, or marks what it might have written as unknown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/audit/meaning/lanes.h"
+
+namespace kerf::inline audit {
+
+/// Elements that tensors of the program look at, as doubles.
+struct RunMemory {
+  enum class State : std::uint8_t { Empty, Known, Unknown };
+  LaneType type = LaneType::Float32;
+  std::vector<double> values;
+  std::vector<State> states;
+  bool isResult = false;  ///< of an operator: it lies as the program asserts
+
+  RunMemory() = default;
+  RunMemory(LaneType of, std::size_t count) : type(of), values(count), states(count, State::Empty) {}
+  void blur() { std::ranges::fill(states, State::Unknown); }
+};
+
+/// What a call gives for a parameter.
+struct RunArgument {
+  RunMemory* memory = nullptr;
+  double number = 0;  ///< of a pointer the place of its first element
+};
+
+/// Shared by all kernels of a run: lanes that may still be computed.
+struct RunBudget {
+  std::int64_t lanes = 0;
+  bool isSpent() const { return lanes < 0; }
+};
+
+class KernelMachine {
+ public:
+  virtual ~KernelMachine() = default;
+  /// Empty, or why it stopped: what it was to write is unknown then.
+  virtual std::string run(const std::vector<RunArgument>& arguments) = 0;
+
+ protected:
+  explicit KernelMachine(RunBudget& budget) : m_budget(budget) {}
+
+  /// What is known of a call before it is run: its name, and the last part of it.
+  struct CallName {
+    std::string full, last;
+    UnaryNumber unary = nullptr;
+    BinaryNumber binary = nullptr;
+  };
+  const CallName& nameOf(const SyntaxNode& call);
+
+  Lanes evaluate(const SyntaxNode& node);
+  virtual Lanes call(const SyntaxNode& node, const CallName& name) = 0;
+  virtual Lanes item(const SyntaxNode& node) = 0;
+  virtual Lanes number(const SyntaxNode& node) const = 0;
+  virtual Lanes unary(const SyntaxNode& node);
+  virtual Lanes binary(const SyntaxNode& node);
+  virtual Lanes choice(const SyntaxNode& node);
+  virtual Lanes member(const SyntaxNode&) { return Lanes::unknown(); }
+  virtual Lanes named(const SyntaxNode& node);
+
+  /// `pointer` may be one place or one a lane. Lanes whose mask does not hold get `other`.
+  Lanes loadAt(const Lanes& pointer, const Lanes& mask, double other);
+  enum class StoreMode { Set, Add };
+  void storeAt(const Lanes& pointer, const Lanes& value, const Lanes& mask, StoreMode mode = StoreMode::Set);
+  Lanes offsetBy(const Lanes& pointer, const Lanes& by, std::string_view sign);
+  void spend(std::size_t lanes) { m_budget.lanes -= std::int64_t(lanes) + 8; }
+  void stop(const SyntaxNode& node, std::string_view why);
+  bool isStopped() const { return !m_problem.empty() || m_budget.isSpent(); }
+  std::string problem() const;
+
+  std::unordered_map<std::string, Lanes> m_values;
+  std::vector<RunMemory*> m_memories;
+  std::vector<std::unique_ptr<RunMemory>> m_own;  ///< arrays that the kernel declares
+  std::string m_problem;
+
+ private:
+  RunBudget& m_budget;
+  std::unordered_map<const SyntaxNode*, CallName> m_names;
+};
+
+std::unique_ptr<KernelMachine> tritonMachine(std::string_view name, std::string_view text, RunBudget& budget);
+std::unique_ptr<KernelMachine> cppMachine(std::string_view text, RunBudget& budget);
+
+}  // namespace kerf::inline audit

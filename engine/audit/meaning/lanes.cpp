@@ -1,0 +1,243 @@
+#include "engine/audit/meaning/lanes.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace kerf::inline audit {
+namespace {
+
+struct LaneName {
+  std::string_view element;
+  LaneType type;
+  int bits;  ///< of an integer
+  bool isSigned;
+};
+
+constexpr std::array<LaneName, 13> laneNames = {{{"bool", LaneType::Bool, 1, false},
+                                                 {"uint8", LaneType::UInt8, 8, false},
+                                                 {"int8", LaneType::Int8, 8, true},
+                                                 {"uint16", LaneType::UInt16, 16, false},
+                                                 {"int16", LaneType::Int16, 16, true},
+                                                 {"uint32", LaneType::UInt32, 32, false},
+                                                 {"int32", LaneType::Int32, 32, true},
+                                                 {"uint64", LaneType::UInt64, 64, false},
+                                                 {"int64", LaneType::Int64, 64, true},
+                                                 {"float16", LaneType::Float16, 0, true},
+                                                 {"bfloat16", LaneType::BFloat16, 0, true},
+                                                 {"float32", LaneType::Float32, 0, true},
+                                                 {"float64", LaneType::Float64, 0, true}}};
+
+double floorDivision(double a, double b) { return b == 0 ? 0 : std::floor(a / b); }
+double truncDivision(double a, double b) { return b == 0 ? 0 : std::trunc(a / b); }
+double atLeast(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
+double atMost(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }
+
+struct Unary {
+  std::string_view name;
+  UnaryNumber function;
+};
+
+constexpr double rootOfTwo = 1.4142135623730950488;
+
+const std::array<Unary, 49> unaries = {{
+    {"exp", [](double x) { return std::exp(x); }},
+    {"exp_u20", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
+    {"expm1", [](double x) { return std::expm1(x); }},
+    {"log", [](double x) { return std::log(x); }},
+    {"log2", [](double x) { return std::log2(x); }},
+    {"log10", [](double x) { return std::log10(x); }},
+    {"log1p", [](double x) { return std::log1p(x); }},
+    {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"sqrt_rn", [](double x) { return std::sqrt(x); }},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
+    {"tan", [](double x) { return std::tan(x); }},
+    {"asin", [](double x) { return std::asin(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+    {"asinh", [](double x) { return std::asinh(x); }},
+    {"acosh", [](double x) { return std::acosh(x); }},
+    {"atanh", [](double x) { return std::atanh(x); }},
+    {"erf", [](double x) { return std::erf(x); }},
+    {"erfc", [](double x) { return std::erfc(x); }},
+    {"lgamma", [](double x) { return std::lgamma(x); }},
+    {"floor", [](double x) { return std::floor(x); }},
+    {"ceil", [](double x) { return std::ceil(x); }},
+    {"trunc", [](double x) { return std::trunc(x); }},
+    {"nearbyint", [](double x) { return std::nearbyint(x); }},
+    {"rint", [](double x) { return std::nearbyint(x); }},
+    {"round", [](double x) { return std::nearbyint(x); }},
+    {"abs", [](double x) { return std::abs(x); }},
+    {"abs_", [](double x) { return std::abs(x); }},
+    {"fabs", [](double x) { return std::abs(x); }},
+    {"neg", [](double x) { return -x; }},
+    {"reciprocal", [](double x) { return 1 / x; }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"frac", [](double x) { return x - std::trunc(x); }},
+    {"isnan", [](double x) { return double(std::isnan(x)); }},
+    {"isinf", [](double x) { return double(std::isinf(x)); }},
+    {"isinfinite", [](double x) { return double(std::isinf(x)); }},
+    {"isfinite", [](double x) { return double(std::isfinite(x)); }},
+    {"signbit", [](double x) { return double(std::signbit(x)); }},
+    {"ndtr", [](double x) { return 0.5 * std::erfc(-x / rootOfTwo); }},
+    {"isnanf", [](double x) { return double(std::isnan(x)); }},
+    {"sgn", [](double x) { return std::isnan(x) ? x : double(x > 0) - double(x < 0); }},
+    {"llrint", [](double x) { return std::nearbyint(x); }},
+    {"double", [](double x) { return x; }},
+}};
+
+struct Binary {
+  std::string_view name;
+  BinaryNumber function;
+};
+
+const std::array<Binary, 20> binaries = {{
+    {"pow", [](double a, double b) { return std::pow(a, b); }},
+    {"atan2", [](double a, double b) { return std::atan2(a, b); }},
+    {"hypot", [](double a, double b) { return std::hypot(a, b); }},
+    {"fmod", [](double a, double b) { return std::fmod(a, b); }},
+    {"copysign", [](double a, double b) { return std::copysign(a, b); }},
+    {"nextafter", nullptr},
+    {"maximum", atLeast},
+    {"minimum", atMost},
+    {"max_propagate_nan", atLeast},
+    {"min_propagate_nan", atMost},
+    {"clamp_min", atLeast},
+    {"clamp_max", atMost},
+    {"div_rn", [](double a, double b) { return a / b; }},
+    {"fdiv", [](double a, double b) { return a / b; }},
+    {"div_floor_integer", floorDivision},
+    {"div_floor_floating_vec", floorDivision},
+    {"div_floor_floating", floorDivision},
+    {"remainder_integer", [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); }},
+    {"modulus", [](double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }},
+    {"mod", [](double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }},
+}};
+
+double shifted(double a, double b, bool isLeft) {
+  if (b < 0 || b > 63) return 0;
+  return isLeft ? double(std::int64_t(std::uint64_t(std::int64_t(a)) << int(b)))
+                : double(std::int64_t(a) >> int(b));
+}
+
+}  // namespace
+
+LaneType laneTypeOf(std::string_view element) {
+  const auto found = std::ranges::find(laneNames, element, &LaneName::element);
+  return found == laneNames.end() ? LaneType::Float32 : found->type;
+}
+
+double asLane(LaneType type, double value) {
+  if (isFloatLane(type)) return value;
+  if (type == LaneType::Bool) return value != 0 || std::isnan(value) ? 1 : 0;
+  const LaneName& row = laneNames[std::size_t(type)];
+  if (row.bits == 64) return std::trunc(value);
+  if (!std::isfinite(value)) return 0;
+  const double whole = std::trunc(value), range = std::ldexp(1.0, row.bits);
+  const double low = row.isSigned ? -range / 2 : 0;
+  if (whole >= low && whole < low + range) return whole;
+  const double rest = whole - range * std::floor(whole / range);
+  return row.isSigned && rest >= range / 2 ? rest - range : rest;
+}
+
+Lanes Lanes::spread(std::size_t count) const {
+  if (!isOne() || isUnknown || count <= 1) return *this;
+  Lanes lanes(std::vector<double>(count, m_number), type);
+  lanes.memory = memory;
+  return lanes;
+}
+
+Lanes tupleOf(std::vector<Lanes> parts) {
+  Lanes tuple;
+  for (const Lanes& part : parts) tuple.isUnknown = tuple.isUnknown || part.isUnknown;
+  tuple.parts = std::make_shared<const std::vector<Lanes>>(std::move(parts));
+  return tuple;
+}
+
+Lanes castLanes(const Lanes& value, LaneType type) {
+  if (value.type == type || (isFloatLane(type) && !value.parts)) {
+    Lanes same = value;
+    same.type = type;
+    return same;
+  }
+  return mapLanes(value, type, [&](double x) { return asLane(type, x); });
+}
+
+Lanes chooseLanes(const Lanes& condition, const Lanes& a, const Lanes& b) {
+  const LaneType type = commonLane(a, b);
+  if (condition.isUnknown) return Lanes::unknown(type);
+  if (condition.isOne()) {
+    Lanes chosen = condition.at(0) != 0 ? a : b;
+    chosen.type = type;
+    const Lanes& other = condition.at(0) != 0 ? b : a;
+    return chosen.isOne() && !other.isOne() ? chosen.spread(other.size()) : chosen;
+  }
+  if (a.isUnknown || b.isUnknown) {
+    // Where no lane asks for what is not known, it does not matter.
+    bool takesA = false, takesB = false;
+    for (std::size_t i = 0; i < condition.size(); ++i) (condition.at(i) != 0 ? takesA : takesB) = true;
+    if ((a.isUnknown && takesA) || (b.isUnknown && takesB)) return Lanes::unknown(type);
+  }
+  std::vector<double> result(condition.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = condition.at(i) != 0 ? a.at(i) : b.at(i);
+  return {std::move(result), type};
+}
+
+LaneType commonLane(const Lanes& a, const Lanes& b) {
+  if (a.type == b.type) return a.type;
+  const bool isMixed = (a.type == LaneType::Float16 && b.type == LaneType::BFloat16) ||
+                       (b.type == LaneType::Float16 && a.type == LaneType::BFloat16);
+  return isMixed ? LaneType::Float32 : std::max(a.type, b.type);
+}
+
+Lanes operateLanes(std::string_view sign, const Lanes& a, const Lanes& b) {
+  const LaneType type = commonLane(a, b);
+  const auto number = [&](const auto& function) {
+    if (isFloatLane(type)) return zipLanes(a, b, type, function);
+    return zipLanes(a, b, type, [&](double x, double y) { return asLane(type, function(x, y)); });
+  };
+  const auto truth = [&](const auto& function) {
+    return zipLanes(a, b, LaneType::Bool, [&](double x, double y) { return function(x, y) ? 1.0 : 0.0; });
+  };
+  if (sign == "+") return number([](double x, double y) { return x + y; });
+  if (sign == "-") return number([](double x, double y) { return x - y; });
+  if (sign == "*") return number([](double x, double y) { return x * y; });
+  if (sign == "/")
+    return isFloatLane(type) ? number([](double x, double y) { return x / y; }) : number(truncDivision);
+  if (sign == "//") return number(isFloatLane(type) ? floorDivision : truncDivision);
+  if (sign == "%")
+    return number([](double x, double y) { return y == 0 ? 0 : std::fmod(x, y); });
+  if (sign == "<") return truth([](double x, double y) { return x < y; });
+  if (sign == "<=") return truth([](double x, double y) { return x <= y; });
+  if (sign == ">") return truth([](double x, double y) { return x > y; });
+  if (sign == ">=") return truth([](double x, double y) { return x >= y; });
+  if (sign == "==") return truth([](double x, double y) { return x == y; });
+  if (sign == "!=") return truth([](double x, double y) { return x != y; });
+  if (sign == "&&" || sign == "and") return truth([](double x, double y) { return x != 0 && y != 0; });
+  if (sign == "||" || sign == "or") return truth([](double x, double y) { return x != 0 || y != 0; });
+  if (isFloatLane(type)) return Lanes::unknown(type);
+  if (sign == "&") return number([](double x, double y) { return double(std::int64_t(x) & std::int64_t(y)); });
+  if (sign == "|") return number([](double x, double y) { return double(std::int64_t(x) | std::int64_t(y)); });
+  if (sign == "^") return number([](double x, double y) { return double(std::int64_t(x) ^ std::int64_t(y)); });
+  if (sign == "<<") return number([](double x, double y) { return shifted(x, y, true); });
+  if (sign == ">>") return number([](double x, double y) { return shifted(x, y, false); });
+  return Lanes::unknown(type);
+}
+
+UnaryNumber unaryNumber(std::string_view name) {
+  const auto found = std::ranges::find(unaries, name, &Unary::name);
+  return found == unaries.end() ? nullptr : found->function;
+}
+
+BinaryNumber binaryNumber(std::string_view name) {
+  const auto found = std::ranges::find(binaries, name, &Binary::name);
+  return found == binaries.end() ? nullptr : found->function;
+}
+
+}  // namespace kerf::inline audit

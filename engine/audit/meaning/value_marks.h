@@ -1,0 +1,35 @@
+// ValueMark: what is kept of a tensor's numbers to find the same ones again.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/tensor/value.h"
+
+namespace kerf::inline audit {
+
+/// A tensor's numbers in the order of its sizes; `isKnown` false: some of them are not known.
+struct DenseNumbers {
+  Sizes sizes;
+  DType dtype = DType::Float32;
+  std::vector<double> values;
+  bool isKnown = true;
+};
+
+/// None of a complex tensor.
+std::optional<DenseNumbers> numbersOf(const Tensor& tensor);
+/// Floats become float64.
+Result<Tensor> tensorOf(const DenseNumbers& numbers);
+/// As an operator takes it: floats are float64.
+Result<Value> inFloat64Value(const Value& value);
+
+struct ValueMark {
+  std::size_t count = 0;
+  double sum = 0, size = 0, placed = 0;  ///< of the numbers, of their amounts, and weighted by where they are
+
+  static ValueMark of(const DenseNumbers& numbers);
+  /// The same numbers up to rounding; `inPlace`: at the same places too.
+  bool isLike(const ValueMark& other, bool inPlace) const;
+};
+
+}  // namespace kerf::inline audit

@@ -1,0 +1,172 @@
+// Programs run next to their graph: what computes the nodes is proved, what computes something else is refuted.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/audit/audit.h"
+#include "engine/ir/parser.h"
+
+namespace kerf {
+namespace {
+
+const std::string graphText =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, arg0_1: \"f32[6, 40]\", arg1_1: \"f32[6, 40]\"):\n"
+    "        sub: \"f32[6, 40]\" = torch.ops.aten.sub.Tensor(arg0_1, arg1_1)\n"
+    "        exp: \"f32[6, 40]\" = torch.ops.aten.exp.default(sub)\n"
+    "        sum_1: \"f32[6]\" = torch.ops.aten.sum.dim_IntList(exp, [1])\n"
+    "        return (exp, sum_1)\n";
+
+const std::string cppKernel =
+    "cpp_fused_0 = async_compile.cpp_pybinding(['const float*', 'const float*', 'float*', 'float*'], r'''\n"
+    "extern \"C\"  void  kernel(const float* in_ptr0,\n"
+    "                       const float* in_ptr1,\n"
+    "                       float* out_ptr0,\n"
+    "                       float* out_ptr1)\n"
+    "{\n"
+    "    {\n"
+    "        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(6L); x0+=static_cast<int64_t>(1L))\n"
+    "        {\n"
+    "            float tmp_acc0 = 0;\n"
+    "            at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n"
+    "            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(40L); x1+=static_cast<int64_t>(16L))\n"
+    "            {\n"
+    "                if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(32L)))\n"
+    "                {\n"
+    "                    auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + 40L*x0), "
+    "static_cast<int64_t>(16));\n"
+    "                    auto tmp1 = at::vec::Vectorized<float>::loadu(in_ptr1 + static_cast<int64_t>(x1 + 40L*x0), "
+    "static_cast<int64_t>(16));\n"
+    "                    auto tmp2 = tmp0 - tmp1;\n"
+    "                    auto tmp3 = tmp2.exp();\n"
+    "                    tmp3.store(out_ptr0 + static_cast<int64_t>(x1 + 40L*x0));\n"
+    "                    tmp_acc0_vec = tmp_acc0_vec + tmp3;\n"
+    "                }\n"
+    "                if(C10_UNLIKELY(x1 >= static_cast<int64_t>(32L) && x1 < static_cast<int64_t>(40L)))\n"
+    "                {\n"
+    "                    auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + 40L*x0), "
+    "static_cast<int64_t>(8L));\n"
+    "                    auto tmp1 = at::vec::Vectorized<float>::loadu(in_ptr1 + static_cast<int64_t>(x1 + 40L*x0), "
+    "static_cast<int64_t>(8L));\n"
+    "                    auto tmp2 = tmp0 - tmp1;\n"
+    "                    auto tmp3 = tmp2.exp();\n"
+    "                    tmp3.store(out_ptr0 + static_cast<int64_t>(x1 + 40L*x0), static_cast<int64_t>(8L));\n"
+    "                    tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp3, static_cast<int64_t>(8L));\n"
+    "                }\n"
+    "            }\n"
+    "            tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, "
+    "at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);\n"
+    "            out_ptr1[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "''')\n";
+
+const std::string tritonKernel =
+    "triton_per_fused_0 = async_compile.triton('triton_per_fused_0', '''\n"
+    "@triton_heuristics.persistent_reduction(\n"
+    "    triton_meta={'signature': {'in_ptr0': '*fp32', 'in_ptr1': '*fp32', 'out_ptr0': '*fp32', 'out_ptr1': '*fp32', "
+    "'xnumel': 'i32', 'r0_numel': 'i32', 'XBLOCK': 'constexpr'}},\n"
+    "    inductor_meta={'num_store': 2}\n"
+    ")\n"
+    "@triton.jit\n"
+    "def triton_per_fused_0(in_ptr0, in_ptr1, out_ptr0, out_ptr1, xnumel, r0_numel, XBLOCK : tl.constexpr):\n"
+    "    xnumel = 6\n"
+    "    r0_numel = 40\n"
+    "    R0_BLOCK: tl.constexpr = 64\n"
+    "    rnumel = r0_numel\n"
+    "    RBLOCK: tl.constexpr = R0_BLOCK\n"
+    "    xoffset = tl.program_id(0) * XBLOCK\n"
+    "    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]\n"
+    "    xmask = xindex < xnumel\n"
+    "    r0_index = tl.arange(0, R0_BLOCK)[None, :]\n"
+    "    r0_offset = 0\n"
+    "    r0_mask = r0_index < r0_numel\n"
+    "    r0_1 = r0_index\n"
+    "    x0 = xindex\n"
+    "    tmp0 = tl.load(in_ptr0 + (r0_1 + 40*x0), r0_mask & xmask, other=0.0)\n"
+    "    tmp1 = tl.load(in_ptr1 + (r0_1 + 40*x0), r0_mask & xmask, other=0.0)\n"
+    "    tmp2 = tmp0 - tmp1\n"
+    "    tmp3 = libdevice.exp(tmp2)\n"
+    "    tmp4 = tl.broadcast_to(tmp3, [XBLOCK, R0_BLOCK])\n"
+    "    tmp6 = tl.where(r0_mask & xmask, tmp4, 0)\n"
+    "    tmp7 = tl.sum(tmp6, 1)[:, None].to(tl.float32)\n"
+    "    tl.store(out_ptr0 + (r0_1 + 40*x0), tmp3, r0_mask & xmask)\n"
+    "    tl.store(out_ptr1 + (x0), tmp7, xmask)\n"
+    "''', device_str='cuda')\n";
+
+std::string program(const std::string& kernel, const std::string& call) {
+  return "async_compile = AsyncCompile()\n" + kernel +
+         "class Runner:\n"
+         "    def call(self, args):\n"
+         "        arg0_1, arg1_1 = args\n"
+         "        args.clear()\n"
+         "        assert_size_stride(arg0_1, (6, 40), (40, 1))\n"
+         "        assert_size_stride(arg1_1, (6, 40), (40, 1))\n"
+         "        buf0 = empty_strided_cpu((6, 40), (40, 1), torch.float32)\n"
+         "        buf1 = empty_strided_cpu((6, ), (1, ), torch.float32)\n"
+         "        " +
+         call +
+         "\n"
+         "        del arg0_1\n"
+         "        del arg1_1\n"
+         "        return (buf0, buf1, )\n";
+}
+
+const std::string cppCall = "cpp_fused_0(arg0_1, arg1_1, buf0, buf1)";
+const std::string tritonCall = "triton_per_fused_0.run(arg0_1, arg1_1, buf0, buf1, 6, 40, stream=stream0)";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.rfind(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// "2 proved", or the reason and the statement of what is not.
+std::string meaning(const std::string& text) {
+  const auto graph = parseReadable(graphText);
+  EXPECT_TRUE(graph.has_value());
+  AuditOptions options;
+  options.graph.module = &*graph;
+  for (int which = 0; which < 2; ++which) {
+    const auto tensor = Tensor::zeros(DType::Float32, {6, 40});
+    for (int i = 0; i < 240; ++i) tensor->data<float>()[i] = float((i * 37 + which * 11) % 29) / 29.0f - 0.4f;
+    options.graph.inputs.emplace_back(*tensor);
+  }
+  const auto report = auditOutputCode(text, options);
+  EXPECT_TRUE(report.has_value());
+  for (const AuditClaim& claim : report->claims)
+    if (claim.about == ClaimAbout::Meaning) return claim.subject + ": " + claim.reason + "; " + claim.example;
+  return std::to_string(report->counts[std::size_t(ClaimAbout::Meaning)].proved) + " proved";
+}
+
+TEST(AuditMeaning, ProvesWhatComputesTheNodes) {
+  EXPECT_EQ(meaning(program(cppKernel, cppCall)), "2 proved");
+  EXPECT_EQ(meaning(program(tritonKernel, tritonCall)), "2 proved");
+}
+
+TEST(AuditMeaning, RefutesExchangedArgumentsOfOneLayout) {
+  const std::string why = ": it does not compute what the graph's nodes give: result 0 differs; element [0, 0]: ";
+  EXPECT_TRUE(meaning(program(cppKernel, changed(cppCall, "arg0_1, arg1_1", "arg1_1, arg0_1"))).starts_with("cpp_fused_0" + why));
+  EXPECT_TRUE(meaning(program(tritonKernel, changed(tritonCall, "arg0_1, arg1_1", "arg1_1, arg0_1")))
+                  .starts_with("triton_per_fused_0" + why));
+}
+
+TEST(AuditMeaning, RefutesOtherArithmetic) {
+  EXPECT_NE(meaning(program(changed(cppKernel, "tmp0 - tmp1", "tmp0 + tmp1"), cppCall)).find("result 0 differs; element [0, 32]"),
+            std::string::npos);
+  EXPECT_NE(meaning(program(changed(tritonKernel, "tl.where(r0_mask & xmask, tmp4, 0)", "tl.where(r0_mask & xmask, tmp4, 1)"),
+                            tritonCall))
+                .find("result 1 differs"),
+            std::string::npos);
+}
+
+TEST(AuditMeaning, SaysWhatIsNotKnown) {
+  EXPECT_NE(meaning(program(changed(tritonKernel, "libdevice.exp(tmp2)", "libdevice.of_another_kind(tmp2)"), tritonCall))
+                .find("it depends on what is not computed here"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kerf
