@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/audit/meaning_claims.h"
+#include "engine/audit/symbol_names.h"
 #include "engine/audit/wrapper_run.h"
 #include "engine/symbolic/shape_env.h"
 
@@ -72,6 +73,7 @@ Result<AuditReport> auditOutputCode(std::string_view text, const AuditOptions& o
       run.claims.doubtSizes();
       refineByExample(program, options, run);
     }
+    claimSymbols(program, run.claims);
     if (options.graph.module != nullptr && !claimMeaning(program, options, run.claims))
       return fail(ErrorCode::Cancelled, "stopped");
     AuditReport report;

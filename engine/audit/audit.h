@@ -14,7 +14,8 @@ namespace kerf::inline audit {
 /// The graph that the program was generated from, and inputs to run both on. The graph must outlive the audit.
 struct AuditGraph {
   const GraphModule* module = nullptr;
-  ValueList inputs;  ///< one for each placeholder
+  ValueList inputs;             ///< one for each placeholder
+  double mostElements = 1.5e9;  ///< of all its nodes together: a larger graph is not run
 };
 
 struct AuditOptions {

@@ -35,8 +35,9 @@ bool isInPlace(std::string_view callee) {
 
 /// Operators that inductor calls and whose results look at their operand's memory.
 bool isViewOperator(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> views = {"aten.view_as_complex.", "aten.view_as_real.", "aten._conj.",
-                                                            "aten._neg_view.",       "aten.alias.",        "aten.view.dtype"};
+  static constexpr std::array<std::string_view, 6> views = {"aten.view_as_complex.", "aten.view_as_real.",
+                                                            "aten._conj.",           "aten._neg_view.",
+                                                            "aten.alias.",           "aten.view.dtype"};
   return std::ranges::any_of(views, [&](std::string_view each) { return name.find(each) != std::string_view::npos; });
 }
 

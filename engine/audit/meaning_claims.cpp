@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,7 +16,6 @@
 namespace kerf::inline audit {
 namespace {
 
-constexpr double mostGraphElements = 6e8;
 constexpr std::int64_t mostLanes = std::int64_t(6) << 30;
 
 using KindCounts = std::map<std::string, int, std::less<>>;
@@ -89,51 +90,136 @@ std::string placeText(std::size_t element, const Sizes& sizes) {
   return fmt::format("[{}]", fmt::join(at, ", "));
 }
 
+/// What a result or changed input should be, and whether it is.
+struct Finding {
+  enum class State { Same, Different, Unknown };
+  State state = State::Same;
+  std::string subject, why, example;
+  std::optional<std::size_t> output;  ///< in the graph's list of outputs
+  Difference difference;
+  const RunMemory* memory = nullptr;
+  int line = 0;  ///< of a call whose operands no node has
+};
+
 class Comparison {
  public:
-  Comparison(const GraphRun& graph, const RunOutcome& run, ClaimList& claims) : m_graph(graph), m_run(run), m_claims(claims) {}
+  Comparison(const GraphRun& graph, const RunOutcome& run) : m_graph(graph), m_run(run) {}
 
-  void compare() {
-    findGood();
-    if (m_run.mismatchLine > 0) mismatch();
-    for (std::size_t i = 0; i < m_graph.outputs.size(); ++i)
-      compare(fmt::format("result {}", i), m_graph.outputs[i], i < m_run.returned.size() ? m_run.returned[i] : RunValue());
-    for (std::size_t i = 0; i < m_graph.names.size(); ++i) {
-      if (!isChanged(i)) continue;
-      const auto input = m_run.inputs.find(m_graph.names[i]);
-      compare(m_graph.names[i], m_graph.inputsAfter[i], input == m_run.inputs.end() ? RunValue() : input->second);
+  std::vector<Finding> findings() {
+    if (m_run.mismatchLine > 0) {
+      Finding finding;
+      finding.state = Finding::State::Different;
+      finding.line = m_run.mismatchLine;
+      finding.why = m_run.mismatch;
+      m_findings.push_back(std::move(finding));
     }
+    for (std::size_t i = 0; i < m_graph.outputs.size(); ++i)
+      compare(fmt::format("result {}", i), m_graph.outputs[i],
+              i < m_run.returned.size() ? m_run.returned[i] : RunValue(), i);
+    for (std::size_t i = 0; i < m_graph.names.size(); ++i) {
+      if (!isChangedInput(m_graph, i)) continue;
+      const auto input = m_run.inputs.find(m_graph.names[i]);
+      compare(m_graph.names[i], m_graph.inputsAfter[i], input == m_run.inputs.end() ? RunValue() : input->second, {});
+    }
+    return std::move(m_findings);
   }
 
- private:
-  bool isChanged(std::size_t input) const {
-    const Value& before = m_graph.inputs[input];
-    const Value& after = m_graph.inputsAfter[input];
-    if (!before.isTensor() || !after.isTensor()) return false;
+  static bool isChangedInput(const GraphRun& graph, std::size_t input) {
+    const Value& before = graph.inputs[input];
+    const Value& after = graph.inputsAfter[input];
+    if (!before.isTensor() || !after.isTensor() || before.tensor().storage() == after.tensor().storage()) return false;
     const auto a = numbersOf(before.tensor()), b = numbersOf(after.tensor());
     return a && b && (a->sizes != b->sizes || firstDifference(a->values, b->values, true).has_value());
   }
 
-  /// A call is good whose results are nodes', or go into good calls only.
-  void findGood() {
-    const std::size_t count = m_run.calls.size();
-    m_isGood.assign(count, false);
-    std::vector<bool> hasUse(count, false), hasBadUse(count, false);
-    for (std::size_t i = count; i-- > 0;) {
-      const RunCall& call = m_run.calls[i];
-      m_isGood[i] = call.isNode || (hasUse[i] && !hasBadUse[i]);
-      for (const int read : call.reads) {
+ private:
+  std::string whyUnknown() const {
+    if (!m_run.problem.empty()) return m_run.problem;
+    for (const RunCall& call : m_run.calls)
+      if (!call.problem.empty()) return fmt::format("{} in line {} is not run: {}", call.name, call.line, call.problem);
+    return "it depends on what is not computed here";
+  }
+
+  void compare(const std::string& subject, const Value& wanted, const RunValue& given,
+               std::optional<std::size_t> output) {
+    if (!wanted.isTensor()) return;
+    Finding finding;
+    finding.subject = subject;
+    finding.output = output;
+    fill(finding, wanted.tensor(), given);
+    m_findings.push_back(std::move(finding));
+  }
+
+  void fill(Finding& finding, const Tensor& wanted, const RunValue& given) const {
+    const auto numbers = numbersOf(wanted);
+    finding.state = Finding::State::Unknown;
+    if (!numbers) {
+      finding.why = "values of its type are not compared";
+      return;
+    }
+    finding.why = whyUnknown();
+    if (given.kind != RunValue::Kind::Tensor) return;
+    const DenseNumbers got = given.tensor.numbers();
+    finding.memory = given.tensor.memory.get();
+    if (got.sizes != numbers->sizes) {
+      finding.state = Finding::State::Different;
+      finding.why = fmt::format("{} has sizes ({}), the node ({})", finding.subject, fmt::join(got.sizes, ", "),
+                                fmt::join(numbers->sizes, ", "));
+      finding.output = std::nullopt;
+      return;
+    }
+    if (!got.isKnown) return;
+    const auto difference = firstDifference(got.values, numbers->values, isFloating(numbers->dtype));
+    finding.state = difference ? Finding::State::Different : Finding::State::Same;
+    if (!difference) return;
+    finding.difference = *difference;
+    finding.why = fmt::format("it does not compute what the graph's nodes give: {} differs", finding.subject);
+    finding.example =
+        fmt::format("element {}: {:.6g}, the nodes give {:.6g}", placeText(difference->element, numbers->sizes),
+                    difference->given, difference->wanted);
+  }
+
+  const GraphRun& m_graph;
+  const RunOutcome& m_run;
+  std::vector<Finding> m_findings;
+};
+
+/// Which call is to blame: the first whose results no node has, although what it reads is right.
+class Blame {
+ public:
+  explicit Blame(const RunOutcome& run) : m_run(run), m_isGood(run.calls.size(), false) {
+    // A call is good whose results are nodes', or go into good calls only.
+    std::vector<bool> hasUse(run.calls.size(), false), hasBadUse(run.calls.size(), false);
+    for (std::size_t i = run.calls.size(); i-- > 0;) {
+      m_isGood[i] = run.calls[i].isNode || (hasUse[i] && !hasBadUse[i]);
+      for (const int read : run.calls[i].reads) {
         hasUse[std::size_t(read)] = true;
         if (!m_isGood[i]) hasBadUse[std::size_t(read)] = true;
       }
     }
   }
 
-  /// The first call that `from` needs and that is not good.
-  int blamed(int from) const {
+  /// -1: none.
+  int of(const Finding& finding) const {
+    if (finding.line > 0) {
+      const auto at = std::ranges::find(m_run.calls, finding.line, &RunCall::line);
+      if (at == m_run.calls.end()) return -1;
+      int first = int(at - m_run.calls.begin());
+      for (const int read : at->reads)
+        if (const int earlier = firstBad(read); earlier >= 0) first = std::min(first, earlier);
+      return first;
+    }
+    const auto writer = m_run.writers.find(finding.memory);
+    if (writer == m_run.writers.end()) return -1;
+    const int bad = firstBad(writer->second);
+    return bad < 0 ? writer->second : bad;
+  }
+
+ private:
+  int firstBad(int from) const {
     std::set<int> needed;
     std::vector<int> open{from};
-    int first = m_isGood[std::size_t(from)] ? -1 : from;
+    int first = -1;
     while (!open.empty()) {
       const int call = open.back();
       open.pop_back();
@@ -144,96 +230,201 @@ class Comparison {
     return first;
   }
 
-  void mismatch() {
-    const auto at = std::ranges::find(m_run.calls, m_run.mismatchLine, &RunCall::line);
-    int cause = int(at - m_run.calls.begin());
-    for (const int read : at->reads)
-      if (const int earlier = blamed(read); earlier >= 0) cause = std::min(cause, earlier);
-    refute(cause, m_run.mismatchLine, at->name, fmt::format("no node takes what {} is given", at->name), {});
-  }
-
-  void refute(int call, int otherLine, const std::string& subject, std::string reason, std::string example) {
-    AuditClaim claim;
-    claim.about = ClaimAbout::Meaning;
-    claim.verdict = ClaimVerdict::Refuted;
-    claim.line = call < 0 ? otherLine : m_run.calls[std::size_t(call)].line;
-    claim.otherLine = claim.line == otherLine ? 0 : otherLine;
-    claim.subject = call < 0 ? subject : m_run.calls[std::size_t(call)].name;
-    claim.reason = std::move(reason);
-    claim.example = std::move(example);
-    m_claims.add(std::move(claim));
-  }
-
-  void unknown(const std::string& subject, std::string why) {
-    m_claims.add({ClaimAbout::Meaning, ClaimVerdict::NotKnown, m_run.line, 0, subject, std::move(why), {}});
-  }
-
-  std::string whyUnknown() const {
-    if (!m_run.problem.empty()) return m_run.problem;
-    for (const RunCall& call : m_run.calls)
-      if (!call.problem.empty()) return fmt::format("{} in line {} is not run: {}", call.name, call.line, call.problem);
-    return "it depends on what is not computed here";
-  }
-
-  void compare(const std::string& subject, const Value& wanted, const RunValue& given) {
-    if (!wanted.isTensor()) return;
-    const auto numbers = numbersOf(wanted.tensor());
-    if (!numbers) return unknown(subject, "values of its type are not compared");
-    if (given.kind != RunValue::Kind::Tensor) return unknown(subject, whyUnknown());
-    const DenseNumbers got = given.tensor.numbers();
-    const auto writer = m_run.writers.find(given.tensor.memory.get());
-    const int call = writer == m_run.writers.end() ? -1 : writer->second;
-    if (got.sizes != numbers->sizes)
-      return refute(-1, m_run.line, subject,
-                    fmt::format("it has sizes ({}), the node ({})", fmt::join(got.sizes, ", "), fmt::join(numbers->sizes, ", ")), {});
-    if (!got.isKnown) return unknown(subject, whyUnknown());
-    const auto difference = firstDifference(got.values, numbers->values, isFloating(numbers->dtype));
-    if (!difference) return m_claims.proved(ClaimAbout::Meaning);
-    refute(call < 0 ? -1 : blamed(call), m_run.line, subject,
-           fmt::format("it does not compute what the graph's nodes give: {} differs", subject),
-           fmt::format("element {}: {:.6g}, the nodes give {:.6g}", placeText(difference->element, numbers->sizes),
-                       difference->given, difference->wanted));
-  }
-
-  const GraphRun& m_graph;
   const RunOutcome& m_run;
-  ClaimList& m_claims;
   std::vector<bool> m_isGood;
+};
+
+/// The graph's inputs, the last digits of floats changed: what changes much with them is decided by rounding.
+ValueList perturbed(const ValueList& inputs, int which) {
+  ValueList made;
+  double turn = which * 0.37;
+  for (const Value& input : inputs) {
+    made.push_back(input);
+    if (!input.isTensor() || !isFloating(input.tensor().dtype())) continue;
+    auto numbers = numbersOf(input.tensor());
+    if (!numbers) continue;
+    for (double& each : numbers->values) {
+      turn += 0.6180339887498949;
+      each *= 1 + 1e-10 * (turn - std::floor(turn) - 0.5);
+    }
+    numbers->dtype = DType::Float64;
+    if (auto tensor = tensorOf(*numbers)) made.back() = Value(std::move(*tensor));
+  }
+  return made;
+}
+
+bool asksForSigns(const GraphModule& graph) {
+  return std::ranges::any_of(graph.graph.order(), [&](NodeId id) {
+    const std::string& target = graph.graph.node(id).target();
+    return target.find("signbit") != std::string::npos || target.find("copysign") != std::string::npos;
+  });
+}
+
+ValueList withZeros(const ValueList& inputs) {
+  ValueList made = inputs;
+  for (Value& input : made) {
+    auto numbers = input.isTensor() && isFloating(input.tensor().dtype()) ? numbersOf(input.tensor()) : std::nullopt;
+    if (!numbers || numbers->values.size() < 2) continue;
+    numbers->values[0] = -0.0;
+    numbers->values[1] = 0.0;
+    if (auto tensor = tensorOf(*numbers)) input = Value(std::move(*tensor));
+  }
+  return made;
+}
+
+/// Constants that Inductor writes into its code are not in traces.
+bool hasUnknownConstants(const GraphModule& graph) {
+  return std::ranges::any_of(graph.graph.order(), [&](NodeId id) {
+    const Node& node = graph.graph.node(id);
+    const TensorAttribute* const constant = node.op() == Opcode::GetAttr ? graph.attribute(node.target()) : nullptr;
+    return constant != nullptr && constant->tensor.numel() <= 8;
+  });
+}
+
+class MeaningClaims {
+ public:
+  MeaningClaims(const OutputProgram& program, const AuditOptions& options, ClaimList& claims)
+      : m_program(program), m_options(options), m_graph(*options.graph.module), m_claims(claims) {}
+
+  /// False: stopped.
+  bool make() {
+    const auto elements = graphElements(m_graph);
+    if (!elements || *elements > m_options.graph.mostElements) return unknown("its graph is too large to be run here");
+    if (hasUnknownConstants(m_graph)) return unknown("constants of its graph are not recorded");
+    m_inputs = asksForSigns(m_graph) ? withZeros(m_options.graph.inputs) : m_options.graph.inputs;
+    auto problem = run(false);
+    if (!m_isStopped && problem.empty() && m_nodes.isMostlyNan) {
+      m_inputs = positive(m_inputs);
+      problem = run(false);
+    }
+    if (m_isStopped) return false;
+    if (!problem.empty()) return unknown(problem);
+    std::vector<Finding> findings = Comparison(m_nodes, m_outcome).findings();
+    if (hasDifferent(findings)) settleRounding(findings);
+    if (m_isStopped) return false;
+    claimSame(findings);
+    if (!hasDifferent(findings)) return true;
+    const bool isBlamed = run(true).empty() && !m_isStopped;
+    if (isBlamed) refuteAll(Comparison(m_nodes, m_outcome).findings(), findings);
+    return !m_isStopped;
+  }
+
+ private:
+  static bool hasDifferent(const std::vector<Finding>& findings) {
+    return std::ranges::any_of(findings, [](const Finding& each) { return each.state == Finding::State::Different; });
+  }
+
+  bool unknown(std::string why) {
+    m_claims.add(
+        {ClaimAbout::Meaning, ClaimVerdict::NotKnown, m_program.call->line, 0, "the program", std::move(why), {}});
+    return true;
+  }
+
+  bool goesOn() {
+    m_isStopped = m_isStopped || (m_options.progress && !m_options.progress(1));
+    return !m_isStopped;
+  }
+
+  /// Both once; empty, or why not.
+  std::string run(bool marks) {
+    m_ops = std::make_unique<DrawnOperators>(referenceOps(), drawnKinds(m_program, m_graph));
+    auto nodes = runGraph(m_graph, m_inputs, *m_ops, marks, [this] { return goesOn(); });
+    if (!nodes) return "its graph cannot be run: " + nodes.error().message;
+    m_nodes = std::move(*nodes);
+    if (m_nodes.isMostlyNan && !m_wasNan) {
+      m_wasNan = true;
+      return {};
+    }
+    m_ops->close();
+    RunBudget budget{mostLanes};
+    RunContext context{m_program, *m_ops, m_graph, {}, {}, {}, budget};
+    if (marks) context.isNode = [this](const ValueMark& mark) { return m_nodes.hasNode(mark); };
+    for (std::size_t i = 0; i < m_nodes.names.size() && i < m_nodes.inputs.size(); ++i) {
+      context.inputs[m_nodes.names[i]] = m_nodes.inputs[i];
+      if (Comparison::isChangedInput(m_nodes, i)) context.kept.insert(m_nodes.names[i]);
+    }
+    m_outcome = runProgram(context);
+    return {};
+  }
+
+  /// What another rounding would change is not known.
+  void settleRounding(std::vector<Finding>& findings) {
+    for (int which = 0; which < 4 && goesOn() && hasDifferent(findings); ++which) {
+      const auto other = runGraph(m_graph, perturbed(m_inputs, which), *m_ops, false, [this] { return goesOn(); });
+      for (Finding& finding : findings) {
+        if (finding.state != Finding::State::Different || (other && isStable(finding, *other))) continue;
+        finding.state = Finding::State::Unknown;
+        finding.why = "rounding decides what it is";
+      }
+    }
+  }
+
+  static bool isStable(const Finding& finding, const GraphRun& other) {
+    if (!finding.output) return true;
+    const auto numbers = numbersOf(other.outputs[*finding.output].tensor());
+    const Difference& apart = finding.difference;
+    if (!numbers || apart.element >= numbers->values.size()) return false;
+    const double there = numbers->values[apart.element];
+    const double moved = std::abs(there - apart.wanted), missed = std::abs(apart.given - apart.wanted);
+    return there == apart.wanted || (std::isnan(there) && std::isnan(apart.wanted)) || moved < 0.1 * missed ||
+           (std::isfinite(there) && std::isfinite(apart.wanted) && !std::isfinite(missed));
+  }
+
+  /// One claim for all that is not known for the same reason.
+  void claimSame(const std::vector<Finding>& findings) {
+    std::map<std::string, std::vector<std::string>> reasons;
+    for (const Finding& finding : findings) {
+      if (finding.state == Finding::State::Same) m_claims.proved(ClaimAbout::Meaning);
+      if (finding.state == Finding::State::Unknown) reasons[finding.why].push_back(finding.subject);
+    }
+    for (auto& [why, subjects] : reasons) {
+      const std::size_t count = subjects.size();
+      if (count > 4) subjects.resize(4);
+      m_claims.add(
+          {ClaimAbout::Meaning,
+           ClaimVerdict::NotKnown,
+           m_outcome.line,
+           0,
+           fmt::format("{}{}", fmt::join(subjects, ", "), count > 4 ? fmt::format(" and {} more", count - 4) : ""),
+           why,
+           {}});
+    }
+  }
+
+  void refuteAll(const std::vector<Finding>& marked, const std::vector<Finding>& settled) {
+    const Blame blame(m_outcome);
+    for (std::size_t i = 0; i < marked.size() && i < settled.size(); ++i) {
+      if (settled[i].state != Finding::State::Different || marked[i].state != Finding::State::Different) continue;
+      const Finding& finding = marked[i];
+      const int call = blame.of(finding);
+      const int end = finding.line > 0 ? finding.line : m_outcome.line;
+      AuditClaim claim;
+      claim.about = ClaimAbout::Meaning;
+      claim.verdict = ClaimVerdict::Refuted;
+      claim.line = call < 0 ? end : m_outcome.calls[std::size_t(call)].line;
+      claim.otherLine = claim.line == end ? 0 : end;
+      claim.subject = call < 0 ? finding.subject : m_outcome.calls[std::size_t(call)].name;
+      claim.reason = finding.why;
+      claim.example = finding.example;
+      m_claims.add(std::move(claim));
+    }
+  }
+
+  const OutputProgram& m_program;
+  const AuditOptions& m_options;
+  const GraphModule& m_graph;
+  ClaimList& m_claims;
+  std::unique_ptr<DrawnOperators> m_ops;
+  ValueList m_inputs;
+  GraphRun m_nodes;
+  RunOutcome m_outcome;
+  bool m_isStopped = false, m_wasNan = false;
 };
 
 }  // namespace
 
 bool claimMeaning(const OutputProgram& program, const AuditOptions& options, ClaimList& claims) {
-  const GraphModule& graph = *options.graph.module;
-  const auto unknown = [&](std::string why) {
-    claims.add({ClaimAbout::Meaning, ClaimVerdict::NotKnown, program.call->line, 0, "the program", std::move(why), {}});
-    return true;
-  };
-  const auto elements = graphElements(graph);
-  if (!elements || *elements > mostGraphElements) return unknown("its graph is too large to be run here");
-  bool isStopped = false;
-  const auto goesOn = [&] {
-    isStopped = isStopped || (options.progress && !options.progress(1));
-    return !isStopped;
-  };
-  ValueList inputs = options.graph.inputs;
-  for (int attempt = 0;; ++attempt) {
-    DrawnOperators ops(referenceOps(), drawnKinds(program, graph));
-    auto nodes = runGraph(graph, inputs, ops, goesOn);
-    if (isStopped) return false;
-    if (!nodes) return unknown("its graph cannot be run: " + nodes.error().message);
-    if (nodes->isMostlyNan && attempt == 0) {
-      inputs = positive(inputs);
-      continue;
-    }
-    ops.close();
-    RunBudget budget{mostLanes};
-    RunContext context{program, ops, graph, {}, [&](const ValueMark& mark) { return nodes->hasNode(mark); }, budget};
-    for (std::size_t i = 0; i < nodes->names.size() && i < nodes->inputs.size(); ++i)
-      context.inputs[nodes->names[i]] = nodes->inputs[i];
-    Comparison(*nodes, runProgram(context), claims).compare();
-    return goesOn();
-  }
+  return MeaningClaims(program, options, claims).make();
 }
 
 }  // namespace kerf::inline audit

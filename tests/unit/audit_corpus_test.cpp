@@ -32,10 +32,10 @@ TEST(AuditCorpus, RefutesNothingAndProvesNearlyAll) {
   EXPECT_GE(all.proved, 99 * (all.proved + all.notKnown) / 100);
 }
 
-/// Least share of the faults of a kind that is refuted, in percent. What exchanges things of one type and size needs the
-/// meaning of kernels.
+/// Least share of the faults of a kind that is refuted with the changed statement named, in percent. What exchanges things of
+/// one type and size needs the graph, and graphs of the larger programs are not run here.
 int leastShare(std::string_view kind) {
-  if (kind == "swapped twins") return 15;
+  if (kind == "swapped twins") return 50;
   if (kind == "wrong buffer") return 70;
   if (kind == "index off by one" || kind == "tail without mask" || kind == "swapped arguments" ||
       kind == "exchanged stride")
@@ -64,7 +64,9 @@ TEST(AuditCorpus, RefutesFaultsPutIn) {
         return claim.verdict == ClaimVerdict::Refuted && testing::namesStatement(*mutant, claim.line, claim.otherLine);
       });
       named += isNamed ? 1 : 0;
-      if (!isNamed) std::cout << "other statement: " << kind.name << ": " << program.name << ':' << mutant->line << ' ' << mutant->change << '\n';
+      if (!isNamed)
+        std::cout << "other statement: " << kind.name << ": " << program.name << ':' << mutant->line << ' '
+                  << mutant->change << '\n';
     }
     std::cout << kind.name << ": " << named << " named, " << refuted << " refuted of " << made << std::endl;
     RecordProperty(std::string(kind.name), std::to_string(refuted) + " of " + std::to_string(made));

@@ -30,7 +30,8 @@ const std::string cppKernel =
     "        {\n"
     "            float tmp_acc0 = 0;\n"
     "            at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n"
-    "            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(40L); x1+=static_cast<int64_t>(16L))\n"
+    "            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(40L); "
+    "x1+=static_cast<int64_t>(16L))\n"
     "            {\n"
     "                if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(32L)))\n"
     "                {\n"
@@ -148,24 +149,93 @@ TEST(AuditMeaning, ProvesWhatComputesTheNodes) {
 
 TEST(AuditMeaning, RefutesExchangedArgumentsOfOneLayout) {
   const std::string why = ": it does not compute what the graph's nodes give: result 0 differs; element [0, 0]: ";
-  EXPECT_TRUE(meaning(program(cppKernel, changed(cppCall, "arg0_1, arg1_1", "arg1_1, arg0_1"))).starts_with("cpp_fused_0" + why));
+  EXPECT_TRUE(meaning(program(cppKernel, changed(cppCall, "arg0_1, arg1_1", "arg1_1, arg0_1")))
+                  .starts_with("cpp_fused_0" + why));
   EXPECT_TRUE(meaning(program(tritonKernel, changed(tritonCall, "arg0_1, arg1_1", "arg1_1, arg0_1")))
                   .starts_with("triton_per_fused_0" + why));
 }
 
 TEST(AuditMeaning, RefutesOtherArithmetic) {
-  EXPECT_NE(meaning(program(changed(cppKernel, "tmp0 - tmp1", "tmp0 + tmp1"), cppCall)).find("result 0 differs; element [0, 32]"),
+  EXPECT_NE(meaning(program(changed(cppKernel, "tmp0 - tmp1", "tmp0 + tmp1"), cppCall))
+                .find("result 0 differs; element [0, 32]"),
             std::string::npos);
-  EXPECT_NE(meaning(program(changed(tritonKernel, "tl.where(r0_mask & xmask, tmp4, 0)", "tl.where(r0_mask & xmask, tmp4, 1)"),
-                            tritonCall))
-                .find("result 1 differs"),
-            std::string::npos);
+  EXPECT_NE(
+      meaning(program(changed(tritonKernel, "tl.where(r0_mask & xmask, tmp4, 0)", "tl.where(r0_mask & xmask, tmp4, 1)"),
+                      tritonCall))
+          .find("result 1 differs"),
+      std::string::npos);
+}
+
+TEST(AuditMeaning, RefutesSizesThatNothingDefines) {
+  const std::string text =
+      changed(program(cppKernel, cppCall), "buf1 = empty_strided_cpu((6, )", "buf1 = empty_strided_cpu((u0, )");
+  const auto report = auditOutputCode(text);
+  ASSERT_TRUE(report.has_value());
+  const auto claim = std::ranges::find(report->claims, std::string("u0"), &AuditClaim::subject);
+  ASSERT_NE(claim, report->claims.end());
+  EXPECT_EQ(claim->reason, "call uses it, and nothing defines it there");
+  EXPECT_EQ(claim->verdict, ClaimVerdict::Refuted);
+}
+
+TEST(AuditMeaning, DrawsRandomNumbersAlike) {
+  const auto graph = parseReadable(
+      "class GraphModule(torch.nn.Module):\n"
+      "    def forward(self, arg0_1: \"f32[6]\"):\n"
+      "        seeds: \"i64[1]\" = torch.ops.prims.inductor_seeds.default(1, device(type='cuda', index=0))\n"
+      "        seed: \"i64[]\" = torch.ops.prims.inductor_lookup_seed.default(seeds, 0)\n"
+      "        random: \"f32[6]\" = torch.ops.prims.inductor_random.default([6], seed, 'rand')\n"
+      "        mul: \"f32[6]\" = torch.ops.aten.mul.Tensor(random, arg0_1)\n"
+      "        return (mul,)\n");
+  ASSERT_TRUE(graph.has_value());
+  const std::string text =
+      "async_compile = AsyncCompile()\n"
+      "triton_poi_0 = async_compile.triton('triton_poi_0', '''\n"
+      "@triton_heuristics.pointwise(\n"
+      "    triton_meta={'signature': {'in_ptr0': '*i64', 'in_ptr1': '*fp32', 'out_ptr0': '*fp32', 'load_seed_offset': "
+      "'i32', "
+      "'xnumel': 'i32', 'XBLOCK': 'constexpr'}},\n"
+      "    inductor_meta={'num_store': 1}\n"
+      ")\n"
+      "@triton.jit\n"
+      "def triton_poi_0(in_ptr0, in_ptr1, out_ptr0, load_seed_offset, xnumel, XBLOCK : tl.constexpr):\n"
+      "    xnumel = 6\n"
+      "    xoffset = tl.program_id(0) * XBLOCK\n"
+      "    xindex = xoffset + tl.arange(0, XBLOCK)[:]\n"
+      "    xmask = xindex < xnumel\n"
+      "    x0 = xindex\n"
+      "    tmp0 = tl.load(in_ptr0 + load_seed_offset)\n"
+      "    tmp1 = x0\n"
+      "    tmp2 = tl.rand(tmp0, (tmp1).to(tl.uint32))\n"
+      "    tmp3 = tl.load(in_ptr1 + (x0), xmask)\n"
+      "    tmp4 = tmp2 * tmp3\n"
+      "    tl.store(out_ptr0 + (x0), tmp4, xmask)\n"
+      "''', device_str='cuda')\n"
+      "class Runner:\n"
+      "    def call(self, args):\n"
+      "        arg0_1, = args\n"
+      "        args.clear()\n"
+      "        buf0 = empty_strided_cuda((1, ), (1, ), torch.int64)\n"
+      "        aten.randint.low_out(-9223372036854775808, 9223372036854775807, [1], out=buf0)\n"
+      "        buf1 = empty_strided_cuda((6, ), (1, ), torch.float32)\n"
+      "        triton_poi_0.run(buf0, arg0_1, buf1, 0, 6, stream=stream0)\n"
+      "        del arg0_1\n"
+      "        return (buf1, )\n";
+  AuditOptions options;
+  options.graph.module = &*graph;
+  const auto tensor = Tensor::zeros(DType::Float32, {6});
+  for (int i = 0; i < 6; ++i) tensor->data<float>()[i] = float(i) + 0.5f;
+  options.graph.inputs = {Value(*tensor)};
+  const auto report = auditOutputCode(text, options);
+  ASSERT_TRUE(report.has_value());
+  for (const AuditClaim& claim : report->claims) EXPECT_NE(claim.about, ClaimAbout::Meaning) << claim.reason;
+  EXPECT_EQ(report->counts[std::size_t(ClaimAbout::Meaning)].proved, 1);
 }
 
 TEST(AuditMeaning, SaysWhatIsNotKnown) {
-  EXPECT_NE(meaning(program(changed(tritonKernel, "libdevice.exp(tmp2)", "libdevice.of_another_kind(tmp2)"), tritonCall))
-                .find("it depends on what is not computed here"),
-            std::string::npos);
+  EXPECT_NE(
+      meaning(program(changed(tritonKernel, "libdevice.exp(tmp2)", "libdevice.of_another_kind(tmp2)"), tritonCall))
+          .find("it depends on what is not computed here"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -62,7 +62,10 @@ AuditedProgram audited(std::string name, std::string_view text, const ProgramGra
   AuditedProgram program;
   program.name = std::move(name);
   AuditOptions options;
-  if (graph != nullptr) options.graph = {&graph->graph.module, graph->inputs};
+  if (graph != nullptr) {
+    options.graph.module = &graph->graph.module;
+    options.graph.inputs = graph->inputs;
+  }
   options.progress = [&](double done) { return job.progress("auditing " + program.name, from + done * share); };
   const auto report = auditOutputCode(text, options);
   if (!report) {

@@ -85,11 +85,16 @@ class CppReader final : public CppVectors {
       }
   }
 
-  void accumulatorType(std::string_view name, const std::string& type, int line) {
+  void accumulatorType(std::string_view name, const std::string& type, int line, bool isDeclared = false) {
     if (!name.starts_with("tmp_acc") || type.empty()) return;
     std::size_t end = 7;
     while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
-    m_accumulators[std::string(name.substr(0, end))].emplace_back(type, line);
+    // Declared anew, it is another sum under the same name.
+    const bool isNew = isDeclared && end == name.size();
+    m_sums += isNew ? 1 : 0;
+    int& sum = m_sumOf[std::string(name.substr(0, end))];
+    if (isNew || sum == 0) sum = m_sums;
+    m_accumulators[fmt::format("{} ({})", name.substr(0, end), sum)].emplace_back(type, line);
   }
 
   // --- statements ---------------------------------------------------------------------------------------------------
@@ -110,7 +115,12 @@ class CppReader final : public CppVectors {
   /// An `if` around vector statements, without loops of its own.
   static bool isBody(const SyntaxNode& node, std::string_view condition) {
     return node.is(SyntaxKind::If) && node.items[0].callee() == condition && node.items[1].is(SyntaxKind::Block) &&
-           std::ranges::none_of(node.items[1].items, [](const SyntaxNode& each) { return each.is(SyntaxKind::For); });
+           !hasLoop(node.items[1]);
+  }
+
+  static bool hasLoop(const SyntaxNode& node) {
+    return std::ranges::any_of(node.items,
+                               [](const SyntaxNode& each) { return each.is(SyntaxKind::For) || hasLoop(each); });
   }
 
   /// The tail touches what the body touches, at the same indices of its own range.
@@ -242,7 +252,7 @@ class CppReader final : public CppVectors {
   void declare(const SyntaxNode& node) {
     const std::string& name = node.items[0].text;
     KernelValue value = unknown(typeOf(node.text));
-    accumulatorType(name, value.type, node.line);
+    accumulatorType(name, value.type, node.line, true);
     m_values[name] = std::move(value);
   }
 
@@ -258,7 +268,7 @@ class CppReader final : public CppVectors {
     if (target.is(SyntaxKind::Name)) {
       if (!node.text.empty() && node.text != "auto") {
         const std::string type = typeOf(node.text);
-        accumulatorType(target.text, type, node.line);
+        accumulatorType(target.text, type, node.line, true);
         if (target.text.starts_with("tmp_acc") || isFloatType(type)) value = unknown(type);
         if (!type.empty()) value.type = type;
       } else if (node.text.empty() && target.text.starts_with("tmp_acc")) {
@@ -472,6 +482,8 @@ class CppReader final : public CppVectors {
   SyntaxNode m_module;
   std::map<std::string, std::vector<std::pair<std::string, int>>> m_accumulators;
   KernelValue m_returned;
+  std::map<std::string, int> m_sumOf;  ///< by name, which one it is now
+  int m_sums = 0;
   int m_parallel = 0, m_depth = 0, m_calls = 0, m_callDepth = 0;
 };
 

@@ -72,7 +72,8 @@ bool isFloatType(std::string_view type) { return type.starts_with("float") || ty
 bool addsByName(std::string_view kernel) {
   static constexpr std::array<std::string_view, 5> adding = {"scatter_add", "embedding_dense_backward", "index_add",
                                                              "scatter_reduce", "embedding_backward"};
-  static constexpr std::array<std::string_view, 4> setting = {"index_put", "index_copy", "index_fill", "masked_scatter"};
+  static constexpr std::array<std::string_view, 4> setting = {"index_put", "index_copy", "index_fill",
+                                                              "masked_scatter"};
   const auto has = [&](std::string_view each) { return kernel.find(each) != std::string_view::npos; };
   std::size_t scatters = 0, adds = 0;  // scatter alone sets
   for (std::size_t at = kernel.find("scatter"); at != std::string_view::npos; at = kernel.find("scatter", at + 1)) {

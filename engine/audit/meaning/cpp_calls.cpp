@@ -37,11 +37,11 @@ BinaryNumber stepOf(const SyntaxNode& lambda) {
   if (!last.is(SyntaxKind::Return) || last.items.empty()) return nullptr;
   const SyntaxNode& value = last.items[0];
   if (value.is(SyntaxKind::Binary))
-    return value.text == "+"                          ? addLane
-           : value.text == "*"                        ? multiplyLane
+    return value.text == "+"                         ? addLane
+           : value.text == "*"                       ? multiplyLane
            : value.text == "|" || value.text == "||" ? orLane
            : value.text == "&" || value.text == "&&" ? andLane
-                                                      : nullptr;
+                                                     : nullptr;
   const std::string callee = value.callee();
   if (callee.ends_with("maximum") || callee.ends_with("minimum")) return binaryNumber(callee.substr(callee.size() - 7));
   return nullptr;
@@ -97,7 +97,8 @@ Lanes CppCalls::number(const SyntaxNode& node) const {
 Lanes CppCalls::unary(const SyntaxNode& node) {
   if (node.text == "&" && node.items[0].is(SyntaxKind::Item)) {
     const SyntaxNode& place = node.items[0];
-    return offsetBy(evaluate(place.items[0]), place.items.size() == 2 ? evaluate(place.items[1]) : Lanes::unknown(), "+");
+    return offsetBy(evaluate(place.items[0]), place.items.size() == 2 ? evaluate(place.items[1]) : Lanes::unknown(),
+                    "+");
   }
   if (node.text == "&") {
     Lanes helper;
@@ -109,7 +110,8 @@ Lanes CppCalls::unary(const SyntaxNode& node) {
 }
 
 Lanes CppCalls::item(const SyntaxNode& node) {
-  const Lanes base = evaluate(node.items[0]), index = node.items.size() == 2 ? evaluate(node.items[1]) : Lanes::unknown();
+  const Lanes base = evaluate(node.items[0]),
+              index = node.items.size() == 2 ? evaluate(node.items[1]) : Lanes::unknown();
   if (base.memory >= 0) return loadAt(offsetBy(base, index, "+"), Lanes(1, LaneType::Bool), 0);
   const auto found = m_values.find(elementKey(node, index));
   return found == m_values.end() ? Lanes::unknown() : found->second;
@@ -119,7 +121,8 @@ Lanes CppCalls::member(const SyntaxNode& node) {
   static constexpr std::array<std::pair<std::string_view, std::size_t>, 5> members = {
       {{"mean", 0}, {"m2", 1}, {"weight", 2}, {"value", 0}, {"index", 1}}};
   const Lanes object = evaluate(node.items[0]);
-  const auto found = std::ranges::find(members, std::string_view(node.text), &std::pair<std::string_view, std::size_t>::first);
+  const auto found =
+      std::ranges::find(members, std::string_view(node.text), &std::pair<std::string_view, std::size_t>::first);
   if (!object.parts || found == members.end() || found->second >= object.parts->size()) return Lanes::unknown();
   return (*object.parts)[found->second];
 }
@@ -217,10 +220,14 @@ Lanes CppCalls::call(const SyntaxNode& node, const CallName& name) {
   }
   if (const CallForm* const form = formOf(name.last)) return (this->*form->run)(node, name, given);
   const bool isTest = name.last.starts_with("is") || name.last == "signbit";
+  if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
+    return Lanes::unknown(given[0].type);
   if (name.unary != nullptr && given.size() == 1)
     return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
   if (name.binary != nullptr && given.size() == 2)
-    return zipLanes(given[0], given[1], commonLane(given[0], given[1]), name.binary);
+    return zipLanes(given[0], given[1],
+                    name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
+                    name.binary);
   for (const Lanes& each : given)
     if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
   return Lanes::unknown();
@@ -241,17 +248,21 @@ Lanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
     return loadAt(offsetBy(given[0].spread(m_width), laneNumbers(), "+"), mask, 0);
   }
   if (name.last == "to") return castLanes(object, declaredType(name.full.substr(name.full.rfind("to<"))));
-  if (name.last == "cast" || name.last == "get") return object;
+  if (name.last == "cast" || name.last == "get" || name.last == "data") return object;
   const auto all = [&](bool value) {
-    return foldLanes(mapLanes(object, LaneType::Bool, [&](double x) { return double((x != 0) == value); }), LaneType::Bool, andLane);
+    return foldLanes(mapLanes(object, LaneType::Bool, [&](double x) { return double((x != 0) == value); }),
+                     LaneType::Bool, andLane);
   };
   if (name.last == "all_zero") return all(false);
   if (name.last == "all_masked") return all(true);
   if (name.last == "is_masked" && !given.empty())
     return object.isUnknown || given[0].isUnknown ? Lanes::unknown(LaneType::Bool)
-           : object.isOne() ? Lanes(object.at(0) != 0, LaneType::Bool)
-                            : Lanes(object.at(std::min(std::size_t(given[0].at(0)), object.size() - 1)) != 0, LaneType::Bool);
+           : object.isOne()
+               ? Lanes(object.at(0) != 0, LaneType::Bool)
+               : Lanes(object.at(std::min(std::size_t(given[0].at(0)), object.size() - 1)) != 0, LaneType::Bool);
   const bool isTest = name.last.starts_with("is");
+  if (name.unary != nullptr && given.empty() && isDecidedByRounding(name.last, object))
+    return Lanes::unknown(object.type);
   if (name.unary != nullptr && given.empty())
     return mapLanes(object, isTest ? LaneType::Bool : object.type,
                     [&](double x) { return asLane(isTest ? LaneType::Bool : object.type, name.unary(x)); });
@@ -305,9 +316,11 @@ Lanes CppCalls::limit(const SyntaxNode&, const CallName& name, const Given&) {
   if (name.last == "quiet_NaN") return {std::numeric_limits<double>::quiet_NaN(), type};
   // The extremes of a type: those of floats lie beyond all values that are drawn.
   const bool isLow = name.last == "lowest" || name.last == "min";
-  if (isFloatLane(type)) return {isLow ? std::numeric_limits<double>::lowest() : std::numeric_limits<double>::max(), type};
+  if (isFloatLane(type))
+    return {isLow ? std::numeric_limits<double>::lowest() : std::numeric_limits<double>::max(), type};
   const double bits = 8 * elementBytes(elementType(firstTemplate(name.full)));
-  const bool isSigned = type == LaneType::Int8 || type == LaneType::Int16 || type == LaneType::Int32 || type == LaneType::Int64;
+  const bool isSigned =
+      type == LaneType::Int8 || type == LaneType::Int16 || type == LaneType::Int32 || type == LaneType::Int64;
   if (type == LaneType::Bool) return {isLow ? 0.0 : 1.0, type};
   const double range = std::ldexp(1.0, int(bits));
   return {isSigned ? (isLow ? -range / 2 : range / 2 - 1) : (isLow ? 0 : range - 1), type};
@@ -378,15 +391,16 @@ Lanes CppCalls::cascade(const SyntaxNode& node, const CallName& name, const Give
 Lanes CppCalls::best(const SyntaxNode&, const CallName& name, const Given& given) {
   const Lanes zero(0, LaneType::Int64);
   if (name.last == "IndexValue") return given.size() < 2 ? Lanes::unknown() : tupleOf({given[1], given[0]});
-  if (name.last == "IndexValueVec") return given.empty() ? Lanes::unknown() : tupleOf({given[0].spread(m_width), zero.spread(m_width)});
-  if (given.empty() || !given[0].parts || given[0].parts->size() < 2) return tupleOf({Lanes::unknown(), Lanes::unknown()});
+  if (name.last == "IndexValueVec")
+    return given.empty() ? Lanes::unknown() : tupleOf({given[0].spread(m_width), zero.spread(m_width)});
+  if (given.empty() || !given[0].parts || given[0].parts->size() < 2)
+    return tupleOf({Lanes::unknown(), Lanes::unknown()});
   const std::vector<Lanes>& kept = *given[0].parts;
   const bool isLargest = name.last.starts_with("argmax");
   if (name.last.ends_with("_vec_reduce_all"))
     return bestLanes(kept[0].spread(m_width), kept[1].spread(m_width), isLargest);
   if (given.size() < 2) return Lanes::unknown();
-  if (given[1].parts)
-    return betterLanes(kept[0], kept[1], (*given[1].parts)[0], (*given[1].parts)[1], isLargest);
+  if (given[1].parts) return betterLanes(kept[0], kept[1], (*given[1].parts)[0], (*given[1].parts)[1], isLargest);
   if (given.size() < 3) return Lanes::unknown();
   Lanes index = given[2];
   const bool isVector = name.last.ends_with("_vec");
@@ -408,7 +422,8 @@ Lanes CppCalls::transpose(const SyntaxNode& node, const CallName& name, const Gi
   if (given.size() >= 6) {
     extents = {given[4].at(0), given[5].at(0)};
   } else {
-    for (std::size_t at = name.full.find(','); at != std::string::npos && extents.size() < 2; at = name.full.find(',', at + 1)) {
+    for (std::size_t at = name.full.find(','); at != std::string::npos && extents.size() < 2;
+         at = name.full.find(',', at + 1)) {
       const std::size_t open = std::min(name.full.find_first_of("0123456789", at + 1), name.full.size());
       const std::size_t cast = name.full.find("(", at + 1);
       const std::size_t from = cast != std::string::npos && cast < name.full.find(',', at + 1) ? cast + 1 : open;
@@ -426,7 +441,8 @@ Lanes CppCalls::transpose(const SyntaxNode& node, const CallName& name, const Gi
     for (double n = 0; n < extents[1]; ++n) {
       const Lanes from = offsetBy(given[0], Lanes(m * given[1].at(0) + n, LaneType::Int64), "+");
       const Lanes to = offsetBy(given[2], Lanes(n * given[3].at(0) + m, LaneType::Int64), "+");
-      storeAt(to, loadAt(from, Lanes(1, LaneType::Bool), 0), Lanes(1, LaneType::Bool), isAtomic ? StoreMode::Add : StoreMode::Set);
+      storeAt(to, loadAt(from, Lanes(1, LaneType::Bool), 0), Lanes(1, LaneType::Bool),
+              isAtomic ? StoreMode::Add : StoreMode::Set);
     }
   return {};
 }
@@ -445,7 +461,9 @@ Lanes CppCalls::atomic(const SyntaxNode& node, const CallName& name, const Given
 
 Lanes CppCalls::nothing(const SyntaxNode&, const CallName&, const Given&) { return {}; }
 Lanes CppCalls::zero(const SyntaxNode&, const CallName&, const Given&) { return {0, LaneType::Int32}; }
-Lanes CppCalls::same(const SyntaxNode&, const CallName&, const Given& given) { return given.empty() ? Lanes::unknown() : given[0]; }
+Lanes CppCalls::same(const SyntaxNode&, const CallName&, const Given& given) {
+  return given.empty() ? Lanes::unknown() : given[0];
+}
 Lanes CppCalls::newArray(const SyntaxNode& node, const CallName& name, const Given& given) {
   return given.empty() || given[0].isUnknown ? Lanes::unknown() : array(declaredType(name.full), given[0].at(0), node);
 }

@@ -65,8 +65,8 @@ class CppMachine final : public CppCalls {
         return assign(node.items[0], evaluate(node.items[1]), node.text);
       case SyntaxKind::Update: {
         const Lanes before = evaluate(node.items[0]), by = evaluate(node.items[1]);
-        return assign(node.items[0], before.memory >= 0 ? offsetBy(before, by, node.text) : operateLanes(node.text, before, by),
-                      {});
+        return assign(node.items[0],
+                      before.memory >= 0 ? offsetBy(before, by, node.text) : operateLanes(node.text, before, by), {});
       }
       case SyntaxKind::Expression:
         (void)evaluate(node.items[0]);
@@ -90,7 +90,8 @@ class CppMachine final : public CppCalls {
     const std::string& name = start.items[0].text;
     const Lanes from = evaluate(start.items[1]), to = evaluate(until.items[1]);
     const Lanes by = step.is(SyntaxKind::Update) ? evaluate(step.items[1]) : Lanes(1, LaneType::Int64);
-    if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0) return stop(node, "has bounds that are not known");
+    if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0)
+      return stop(node, "has bounds that are not known");
     const std::size_t width = m_width;
     if (by.at(0) > 1 && by.at(0) <= 256) m_width = std::size_t(by.at(0));
     for (double at = from.at(0); at < to.at(0) && !isStopped() && !m_hasReturned; at += by.at(0)) {
@@ -115,8 +116,17 @@ class CppMachine final : public CppCalls {
 
   void declare(const SyntaxNode& node) {
     const std::string& name = node.items[0].text;
-    const bool isObject = node.text.find("Vectorized") != std::string::npos || node.text.find("Welford") != std::string::npos ||
-                          node.text.find("IndexValue") != std::string::npos || node.text.find("Helper") != std::string::npos;
+    const bool isObject =
+        node.text.find("Vectorized") != std::string::npos || node.text.find("Welford") != std::string::npos ||
+        node.text.find("IndexValue") != std::string::npos || node.text.find("Helper") != std::string::npos;
+    if (const std::size_t at = node.text.find("std::array<"); at != std::string::npos) {
+      const std::size_t comma = node.text.find(',', at);
+      double count = 0;
+      if (comma != std::string::npos)
+        std::from_chars(node.text.data() + comma + 1, node.text.data() + node.text.size(), count);
+      m_values[name] = array(declaredType(node.text.substr(at)), count, node);
+      return;
+    }
     if (node.items.size() < 2 || isObject) {
       m_values[name] = isObject ? tupleOf({}) : Lanes::unknown(declaredType(node.text));
       return;
@@ -140,7 +150,8 @@ class CppMachine final : public CppCalls {
   }
 
   void stored(const SyntaxNode& target, const Lanes& value) {
-    const Lanes base = evaluate(target.items[0]), index = target.items.size() == 2 ? evaluate(target.items[1]) : Lanes::unknown();
+    const Lanes base = evaluate(target.items[0]),
+                index = target.items.size() == 2 ? evaluate(target.items[1]) : Lanes::unknown();
     if (base.memory >= 0) return storeAt(offsetBy(base, index, "+"), value, Lanes(1, LaneType::Bool));
     if (const std::string key = elementKey(target, index); !key.empty()) m_values[key] = value;
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/audit/meaning/lanes.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline audit {
@@ -91,7 +92,8 @@ Result<Value> DrawnOperators::number(const Value& shape) const {
   return Value(std::move(tensor));
 }
 
-Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& args, const KeywordValues& kwargs) const {
+Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& args,
+                                    const KeywordValues& kwargs) const {
   Drawn made;
   bool isKnown = true;
   made.key = keyOf(Value(args), made.operands, isKnown);
@@ -112,7 +114,8 @@ Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& 
 }
 
 /// addmm(bias, a, b): bias and the drawn product.
-Result<Value> DrawnOperators::product(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const {
+Result<Value> DrawnOperators::product(std::string_view target, const ValueList& args,
+                                      const KeywordValues& kwargs) const {
   const bool isBatched = target.find("bmm") != std::string_view::npos;
   if (args.size() < 3) return fail(ErrorCode::BadInput, "{} takes three tensors", target);
   KERF_TRY(Value result, drawn(isBatched ? "aten.bmm.default" : "aten.mm.default", {args[1], args[2]}, {}));
@@ -147,7 +150,52 @@ Result<Value> DrawnOperators::convolution(const ValueList& args, const KeywordVa
   return m_ops.call(OpTarget("torch.ops.aten.add.Tensor"), {core, spread}, {});
 }
 
+std::optional<Result<Value>> DrawnOperators::random(std::string_view name, const ValueList& args) const {
+  const auto whole = [&](std::size_t i) {
+    const auto* const value = i < args.size() ? args[i].as<std::int64_t>() : nullptr;
+    return value == nullptr ? std::int64_t(-1) : *value;
+  };
+  const auto seedOf = [&](std::size_t i) {
+    const auto numbers = i < args.size() && args[i].isTensor() ? numbersOf(args[i].tensor()) : std::nullopt;
+    return numbers && numbers->values.size() == 1 ? numbers->values[0] : double(whole(i));
+  };
+  DenseNumbers made{{}, DType::Int64, {}, true};
+  if (name == "prims.inductor_seeds.default" || name == "prims.inductor_seed.default") {
+    const std::int64_t count = name.find("seeds") == std::string_view::npos ? 1 : whole(0);
+    if (count < 1 || count > 1 << 20) return std::nullopt;
+    if (name.find("seeds") != std::string_view::npos) made.sizes = {count};
+    for (std::int64_t i = 0; i < count; ++i) made.values.push_back(double(i + 1));
+  } else if (name == "prims.inductor_lookup_seed.default") {
+    const auto seeds = !args.empty() && args[0].isTensor() ? numbersOf(args[0].tensor()) : std::nullopt;
+    const std::int64_t which = whole(1);
+    if (!seeds || which < 0 || std::size_t(which) >= seeds->values.size()) return std::nullopt;
+    made.values = {seeds->values[std::size_t(which)]};
+  } else if (name == "prims.inductor_random.default" && args.size() >= 3 && args[0].isList()) {
+    const std::string* const mode = args[2].as<std::string>();
+    if (mode == nullptr) return std::nullopt;
+    std::int64_t count = 1;
+    for (const Value& each : args[0].list()) {
+      const auto* const size = each.as<std::int64_t>();
+      if (size == nullptr) return std::nullopt;
+      made.sizes.push_back(*size);
+      count *= *size;
+    }
+    made.dtype = DType::Float64;
+    const double seed = seedOf(1);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double drawn = drawnNumber(seed, double(i));
+      made.values.push_back(*mode == "randn" ? 4 * drawn - 2 : drawn);
+    }
+  } else {
+    return std::nullopt;
+  }
+  auto tensor = tensorOf(made);
+  if (!tensor) return fail(std::move(tensor).error());
+  return Value(std::move(*tensor));
+}
+
 Result<Value> DrawnOperators::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
+  if (auto drawn = random(withoutTorch(target.text), args)) return std::move(*drawn);
   const std::string kind = drawnKind(target.text);
   if (kind.empty() || !m_kinds.contains(kind)) return m_ops.call(target, args, kwargs);
   const std::string_view name = withoutTorch(target.text);
@@ -156,8 +204,8 @@ Result<Value> DrawnOperators::call(const OpTarget& target, const ValueList& args
   return drawn(kind, args, kwargs);
 }
 
-Result<Value> DrawnOperators::callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
-                                              const SubgraphCaller& subgraphs) const {
+Result<Value> DrawnOperators::callHigherOrder(const OpTarget& target, const ValueList& args,
+                                              const KeywordValues& kwargs, const SubgraphCaller& subgraphs) const {
   return m_ops.callHigherOrder(target, args, kwargs, subgraphs);
 }
 

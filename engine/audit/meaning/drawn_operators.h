@@ -20,7 +20,8 @@ std::string drawnKind(std::string_view target);
 class DrawnOperators final : public OpCaller {
  public:
   /// `kinds`: what is drawn; the others are run by `ops`.
-  DrawnOperators(const OpCaller& ops, std::set<std::string, std::less<>> kinds) : m_ops(ops), m_kinds(std::move(kinds)) {}
+  DrawnOperators(const OpCaller& ops, std::set<std::string, std::less<>> kinds)
+      : m_ops(ops), m_kinds(std::move(kinds)) {}
 
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override;
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
@@ -38,6 +39,8 @@ class DrawnOperators final : public OpCaller {
   Result<Value> product(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> convolution(const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> number(const Value& shape) const;
+  /// inductor_seeds, inductor_random, …: numbers that kernels draw in the same way. None of anything else.
+  std::optional<Result<Value>> random(std::string_view name, const ValueList& args) const;
 
   const OpCaller& m_ops;
   std::set<std::string, std::less<>> m_kinds;

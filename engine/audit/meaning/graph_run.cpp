@@ -1,6 +1,7 @@
 #include "engine/audit/meaning/graph_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stop_token>
 
@@ -10,15 +11,33 @@
 namespace kerf::inline audit {
 namespace {
 
-void markAll(const Value& value, GraphRun& run, std::size_t& nans, std::size_t& all) {
+void markAll(const Value& value, GraphRun& run) {
   if (value.isList())
-    for (const Value& each : value.list()) markAll(each, run, nans, all);
+    for (const Value& each : value.list()) markAll(each, run);
   if (!value.isTensor()) return;
-  const auto numbers = numbersOf(value.tensor());
-  if (!numbers) return;
-  all += numbers->values.size();
-  nans += std::size_t(std::ranges::count_if(numbers->values, [](double x) { return std::isnan(x); }));
-  run.marks[numbers->values.size()].push_back(ValueMark::of(*numbers));
+  if (const auto numbers = numbersOf(value.tensor()))
+    run.marks[numbers->values.size()].push_back(ValueMark::of(*numbers));
+}
+
+bool areMostlyNan(const ValueList& values) {
+  std::size_t nans = 0, all = 0;
+  for (const Value& value : values) {
+    const auto numbers = value.isTensor() ? numbersOf(value.tensor()) : std::nullopt;
+    if (!numbers) continue;
+    all += numbers->values.size();
+    nans += std::size_t(std::ranges::count_if(numbers->values, [](double x) { return std::isnan(x); }));
+  }
+  return nans * 3 > all;
+}
+
+/// Whether a node may write into an operand: inputs are copied then.
+bool writesOperands(const Graph& graph) {
+  return std::ranges::any_of(graph.order(), [&](NodeId id) {
+    const std::string& target = graph.node(id).target();
+    return graph.node(id).op() == Opcode::CallFunction &&
+           (target.find("_.") != std::string::npos || target.ends_with('_') ||
+            target.find("higher_order") != std::string::npos);
+  });
 }
 
 }  // namespace
@@ -32,8 +51,14 @@ bool GraphRun::hasNode(const ValueMark& mark) const {
 std::optional<double> graphElements(const GraphModule& graph) {
   double all = 0;
   for (const NodeId id : graph.graph.order()) {
-    const TensorMeta* const meta = graph.graph.node(id).meta().value.tensor();
-    if (meta == nullptr) continue;
+    const Node& node = graph.graph.node(id);
+    const TensorMeta* const meta = node.meta().value.tensor();
+    static constexpr std::array<std::string_view, 8> views = {".reshape.", ".view.",   ".permute.",   ".expand.",
+                                                              ".slice.",   ".select.", ".unsqueeze.", ".squeeze."};
+    if (meta == nullptr || std::ranges::any_of(views, [&](std::string_view each) {
+          return node.target().find(each) != std::string::npos;
+        }))
+      continue;
     const auto sizes = meta->concreteSizes();
     if (!sizes) return std::nullopt;
     double count = 1;
@@ -43,24 +68,24 @@ std::optional<double> graphElements(const GraphModule& graph) {
   return all;
 }
 
-Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, const DrawnOperators& ops,
+Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, const DrawnOperators& ops, bool marksNodes,
                           const std::function<bool()>& goesOn) {
   GraphRun run;
   KERF_TRY(const GraphModule cast, castToFp64(graph));
   const GraphModule wide = withFloat64Types(cast);
+  const bool isCopied = writesOperands(wide.graph);
   ValueList given;
   for (const Value& input : inputs) {
     KERF_TRY(Value before, inFloat64Value(input));
-    KERF_TRY(Value own, inFloat64Value(input));
-    run.inputs.push_back(std::move(before));
+    run.inputs.push_back(before);
+    KERF_TRY(Value own, isCopied ? inFloat64Value(input) : Result<Value>(before));
     given.push_back(std::move(own));
   }
   for (const NodeId id : wide.graph.placeholders()) run.names.push_back(wide.graph.node(id).name());
-  std::size_t nans = 0, all = 0;
   Interpreter interpreter(wide, ops);
   std::stop_source stop;
   interpreter.onNode = [&](const Node& node, const Value& value) {
-    if (node.op() != Opcode::Output) markAll(value, run, nans, all);
+    if (marksNodes && node.op() != Opcode::Output) markAll(value, run);
     if (!goesOn()) stop.request_stop();
   };
   KERF_TRY(const Value output, interpreter.run(given, stop.get_token()));
@@ -69,7 +94,7 @@ Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, con
   else
     run.outputs = {output};
   run.inputsAfter = std::move(given);
-  run.isMostlyNan = nans * 3 > all;
+  run.isMostlyNan = areMostlyNan(run.outputs);
   return run;
 }
 

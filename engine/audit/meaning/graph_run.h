@@ -12,9 +12,9 @@
 namespace kerf::inline audit {
 
 struct GraphRun {
-  ValueList inputs;             ///< as given, in float64
+  ValueList inputs;  ///< as given, in float64
   ValueList outputs, inputsAfter;
-  std::vector<std::string> names;  ///< of the placeholders
+  std::vector<std::string> names;                       ///< of the placeholders
   std::map<std::size_t, std::vector<ValueMark>> marks;  ///< of all nodes, by their number of elements
   bool isMostlyNan = false;
 
@@ -24,7 +24,8 @@ struct GraphRun {
 
 /// Elements that all nodes have together, as their annotations say; none where one is not known.
 std::optional<double> graphElements(const GraphModule& graph);
-Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, const DrawnOperators& ops,
+/// `marksNodes`: fills `marks`, which takes time.
+Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, const DrawnOperators& ops, bool marksNodes,
                           const std::function<bool()>& goesOn);
 
 }  // namespace kerf::inline audit

@@ -95,7 +95,8 @@ Lanes KernelMachine::choice(const SyntaxNode& node) {
 }
 
 Lanes KernelMachine::offsetBy(const Lanes& pointer, const Lanes& by, std::string_view sign) {
-  Lanes moved = operateLanes(sign == "-" ? "-" : "+", castLanes(pointer, LaneType::Int64), castLanes(by, LaneType::Int64));
+  Lanes moved =
+      operateLanes(sign == "-" ? "-" : "+", castLanes(pointer, LaneType::Int64), castLanes(by, LaneType::Int64));
   if (sign != "+" && sign != "-") moved = Lanes::unknown();
   moved.memory = pointer.memory;
   moved.type = pointer.type;
@@ -125,8 +126,7 @@ void KernelMachine::storeAt(const Lanes& pointer, const Lanes& value, const Lane
   if (pointer.memory < 0) return;
   RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
   if (pointer.isUnknown || mask.isUnknown) return memory.blur();
-  const std::size_t count =
-      std::max({pointer.size(), mask.size(), value.isUnknown ? std::size_t(1) : value.size()});
+  const std::size_t count = std::max({pointer.size(), mask.size(), value.isUnknown ? std::size_t(1) : value.size()});
   spend(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (mask.at(i) == 0) continue;

@@ -17,12 +17,18 @@ struct Fold {
   std::string_view name;
   double (*step)(double, double);
 };
-constexpr std::array<Fold, 7> folds = {
-    {{"sum", plus}, {"max", larger}, {"min", smaller}, {"max2", larger}, {"min2", smaller}, {"prod", times}, {"any", either}}};
+constexpr std::array<Fold, 7> folds = {{{"sum", plus},
+                                        {"max", larger},
+                                        {"min", smaller},
+                                        {"max2", larger},
+                                        {"min2", smaller},
+                                        {"prod", times},
+                                        {"any", either}}};
 
 bool isAnyUnknown(const std::vector<Lanes>& given, std::size_t count) {
   if (given.size() < count) return true;
-  return std::any_of(given.begin(), given.begin() + std::ptrdiff_t(count), [](const Lanes& each) { return each.isUnknown; });
+  return std::any_of(given.begin(), given.begin() + std::ptrdiff_t(count),
+                     [](const Lanes& each) { return each.isUnknown; });
 }
 
 /// Whether (value, index) goes before (other, otherIndex).
@@ -31,7 +37,6 @@ bool isBetter(double value, double index, double other, double otherIndex, bool 
   if (!std::isnan(value) && value != other) return isLargest ? value > other : value < other;
   return index < otherIndex;
 }
-
 
 Lanes softmaxReduced(const Lanes& largest, const Lanes& sums) {
   if (largest.isUnknown || sums.isUnknown) return tupleOf({Lanes::unknown(), Lanes::unknown()});
@@ -103,8 +108,7 @@ Lanes joinWelford(const std::vector<Lanes>& a, const std::vector<Lanes>& b) {
     mean[i] = a[0].at(i) + delta * share;
     m2[i] = a[1].at(i) + b[1].at(i) + delta * delta * a[2].at(i) * share;
   }
-  if (count == 1)
-    return tupleOf({{mean[0], a[0].type}, {m2[0], a[0].type}, {weight[0], a[0].type}});
+  if (count == 1) return tupleOf({{mean[0], a[0].type}, {m2[0], a[0].type}, {weight[0], a[0].type}});
   return tupleOf({{std::move(mean), a[0].type}, {std::move(m2), a[0].type}, {std::move(weight), a[0].type}});
 }
 

@@ -97,7 +97,7 @@ struct Binary {
   BinaryNumber function;
 };
 
-const std::array<Binary, 20> binaries = {{
+const std::array<Binary, 24> binaries = {{
     {"pow", [](double a, double b) { return std::pow(a, b); }},
     {"atan2", [](double a, double b) { return std::atan2(a, b); }},
     {"hypot", [](double a, double b) { return std::hypot(a, b); }},
@@ -118,12 +118,15 @@ const std::array<Binary, 20> binaries = {{
     {"remainder_integer", [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); }},
     {"modulus", [](double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }},
     {"mod", [](double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }},
+    {"rand", drawnNumber},
+    {"normalized_rand_cpu", drawnNumber},
+    {"randn", [](double seed, double offset) { return 4 * drawnNumber(seed, offset) - 2; }},
+    {"randn_cpu", [](double seed, double offset) { return 4 * drawnNumber(seed, offset) - 2; }},
 }};
 
 double shifted(double a, double b, bool isLeft) {
   if (b < 0 || b > 63) return 0;
-  return isLeft ? double(std::int64_t(std::uint64_t(std::int64_t(a)) << int(b)))
-                : double(std::int64_t(a) >> int(b));
+  return isLeft ? double(std::int64_t(std::uint64_t(std::int64_t(a)) << int(b))) : double(std::int64_t(a) >> int(b));
 }
 
 }  // namespace
@@ -208,11 +211,9 @@ Lanes operateLanes(std::string_view sign, const Lanes& a, const Lanes& b) {
   if (sign == "+") return number([](double x, double y) { return x + y; });
   if (sign == "-") return number([](double x, double y) { return x - y; });
   if (sign == "*") return number([](double x, double y) { return x * y; });
-  if (sign == "/")
-    return isFloatLane(type) ? number([](double x, double y) { return x / y; }) : number(truncDivision);
+  if (sign == "/") return isFloatLane(type) ? number([](double x, double y) { return x / y; }) : number(truncDivision);
   if (sign == "//") return number(isFloatLane(type) ? floorDivision : truncDivision);
-  if (sign == "%")
-    return number([](double x, double y) { return y == 0 ? 0 : std::fmod(x, y); });
+  if (sign == "%") return number([](double x, double y) { return y == 0 ? 0 : std::fmod(x, y); });
   if (sign == "<") return truth([](double x, double y) { return x < y; });
   if (sign == "<=") return truth([](double x, double y) { return x <= y; });
   if (sign == ">") return truth([](double x, double y) { return x > y; });
@@ -228,6 +229,23 @@ Lanes operateLanes(std::string_view sign, const Lanes& a, const Lanes& b) {
   if (sign == "<<") return number([](double x, double y) { return shifted(x, y, true); });
   if (sign == ">>") return number([](double x, double y) { return shifted(x, y, false); });
   return Lanes::unknown(type);
+}
+
+bool isDecidedByRounding(std::string_view name, const Lanes& value) {
+  static constexpr std::array<std::string_view, 4> steps = {"floor", "ceil", "trunc", "frac"};
+  if (value.isUnknown || std::ranges::find(steps, name) == steps.end()) return false;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const double x = value.at(i), apart = std::abs(x - std::nearbyint(x));
+    if (apart != 0 && apart < 1e-11 * std::max(1.0, std::abs(x))) return true;
+  }
+  return false;
+}
+
+double drawnNumber(double seed, double offset) {
+  std::uint64_t mixed = std::uint64_t(std::int64_t(seed)) * 0x9e3779b97f4a7c15ULL + std::uint64_t(std::int64_t(offset));
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+  return double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53;
 }
 
 UnaryNumber unaryNumber(std::string_view name) {

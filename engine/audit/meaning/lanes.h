@@ -54,9 +54,9 @@ class Lanes {
 
   LaneType type = LaneType::Float32;
   bool isUnknown = false;
-  int memory = -1;                                   ///< of a pointer: which memory; the numbers are places in it
-  std::shared_ptr<const std::vector<Lanes>> parts;   ///< of a tuple
-  const SyntaxNode* lambda = nullptr;                ///< of a function that the kernel defines
+  int memory = -1;                                  ///< of a pointer: which memory; the numbers are places in it
+  std::shared_ptr<const std::vector<Lanes>> parts;  ///< of a tuple
+  const SyntaxNode* lambda = nullptr;               ///< of a function that the kernel defines
 
  private:
   double m_number = 0;
@@ -93,5 +93,10 @@ using UnaryNumber = double (*)(double);
 UnaryNumber unaryNumber(std::string_view name);
 using BinaryNumber = double (*)(double, double);
 BinaryNumber binaryNumber(std::string_view name);
+
+/// Of "floor", "trunc", …: whether another rounding of a lane would give another whole number.
+bool isDecidedByRounding(std::string_view name, const Lanes& value);
+/// Stands for any random number generator: the number that `seed` gives for `offset`, in [0, 1).
+double drawnNumber(double seed, double offset);
 
 }  // namespace kerf::inline audit

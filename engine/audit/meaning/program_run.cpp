@@ -87,6 +87,9 @@ class Wrapper {
 
   RunOutcome run() {
     block(m_context.program.call->items[1]);
+    for (const std::string& name : m_context.kept)
+      if (const auto unused = m_pending.find(name); unused != m_pending.end())
+        m_inputs[name] = fromValue(unused->second);
     for (auto& [name, value] : m_inputs) m_outcome.inputs[name] = value;
     return std::move(m_outcome);
   }
@@ -135,7 +138,10 @@ class Wrapper {
       case SyntaxKind::Expression:
         return expression(node.items[0]);
       case SyntaxKind::Delete:
-        for (const SyntaxNode& each : node.items) m_values.erase(each.text);
+        for (const SyntaxNode& each : node.items) {
+          m_values.erase(each.text);
+          m_pending.erase(each.text);
+        }
         return;
       case SyntaxKind::Return: {
         m_outcome.line = node.line;
@@ -174,8 +180,7 @@ class Wrapper {
     for (const SyntaxNode& each : target.is(SyntaxKind::Tuple) ? target.items : one) {
       const auto given = m_context.inputs.find(each.text);
       if (given == m_context.inputs.end()) return stop(target, "takes what is no input of the graph");
-      m_values[each.text] = fromValue(given->second);
-      m_inputs[each.text] = m_values[each.text];
+      m_pending[each.text] = given->second;
     }
   }
 
@@ -194,8 +199,9 @@ class Wrapper {
 
   void expression(const SyntaxNode& node) {
     const std::string callee = node.callee();
-    static constexpr std::array<std::string_view, 6> idle = {"args.clear", "assert_alignment", "torch.cuda.set_device",
-                                                             "torch.cuda.synchronize", "nvtx", "torch.xpu.set_device"};
+    static constexpr std::array<std::string_view, 6> idle = {
+        "args.clear", "assert_alignment",    "torch.cuda.set_device", "torch.cuda.synchronize",
+        "nvtx",       "torch.xpu.set_device"};
     if (std::ranges::find(idle, callee) != idle.end()) return;
     if (callee == "assert_size_stride") return layOut(node);
     (void)evaluate(node);
@@ -208,7 +214,7 @@ class Wrapper {
     const auto sizes = sizesOf(node.argument(1)), strides = sizesOf(node.argument(2));
     if (found == m_values.end() || found->second.kind != Kind::Tensor || !sizes || !strides) return;
     RunTensor& tensor = found->second.tensor;
-    if (m_inputs.contains(found->first) || tensor.sizes != *sizes || strides->size() != sizes->size() ||
+    if (m_inputNames.contains(found->first) || tensor.sizes != *sizes || strides->size() != sizes->size() ||
         tensor.strides == *strides || !tensor.memory->isResult)
       return;
     const DenseNumbers numbers = tensor.numbers();
@@ -252,7 +258,8 @@ class Wrapper {
       case SyntaxKind::Item: {
         const RunValue base = evaluate(node.items[0]);
         const auto index = node.items.size() == 2 ? node.items[1].integer() : std::nullopt;
-        return index && *index >= 0 && std::size_t(*index) < base.items.size() ? base.items[std::size_t(*index)] : RunValue();
+        return index && *index >= 0 && std::size_t(*index) < base.items.size() ? base.items[std::size_t(*index)]
+                                                                               : RunValue();
       }
       case SyntaxKind::Member: {
         const auto dtype = dtypeFromTorchName(node.dotted());
@@ -279,6 +286,14 @@ class Wrapper {
     if (node.text == "inf") return numberValue(INFINITY);
     if (node.text == "nan") return numberValue(double(NAN));
     if (const auto found = m_values.find(node.text); found != m_values.end()) return found->second;
+    if (const auto input = m_pending.find(node.text); input != m_pending.end()) {
+      // Copied where it is first used, and gone with its name.
+      RunValue& value = m_values[node.text] = fromValue(input->second);
+      m_pending.erase(input);
+      if (m_context.kept.contains(node.text)) m_inputs[node.text] = value;
+      m_inputNames.insert(node.text);
+      return value;
+    }
     if (const TensorAttribute* const constant = m_context.graph.attribute(node.text)) {
       m_values[node.text] = fromValue(constant->tensor);
       return m_values[node.text];
@@ -297,13 +312,20 @@ class Wrapper {
     if (!b) return {};
     const bool isWhole = *a == std::trunc(*a) && *b == std::trunc(*b) && node.text != "/";
     double value = 0;
-    if (node.text == "+") value = *a + *b;
-    else if (node.text == "-") value = *a - *b;
-    else if (node.text == "*") value = *a * *b;
-    else if (node.text == "//" && *b != 0) value = std::floor(*a / *b);
-    else if (node.text == "%" && *b != 0) value = *a - *b * std::floor(*a / *b);
-    else if (node.text == "/" && *b != 0) value = *a / *b;
-    else return {};
+    if (node.text == "+")
+      value = *a + *b;
+    else if (node.text == "-")
+      value = *a - *b;
+    else if (node.text == "*")
+      value = *a * *b;
+    else if (node.text == "//" && *b != 0)
+      value = std::floor(*a / *b);
+    else if (node.text == "%" && *b != 0)
+      value = *a - *b * std::floor(*a / *b);
+    else if (node.text == "/" && *b != 0)
+      value = *a / *b;
+    else
+      return {};
     return isWhole ? numberValue(std::int64_t(value)) : numberValue(value);
   }
 
@@ -314,9 +336,11 @@ class Wrapper {
     if (callee.starts_with("empty_strided") || callee.starts_with("torch.empty_strided")) return allocate(node, 0);
     if (callee == "alloc_from_pool") return allocate(node, 3);
     if (callee == "reinterpret_tensor") return reinterpret(node);
-    if (callee == "max" || callee == "min" || callee == "Max" || callee == "Min") return extreme(node, callee[1] == 'a');
+    if (callee == "max" || callee == "min" || callee == "Max" || callee == "Min")
+      return extreme(node, callee[1] == 'a');
     if (callee == "get_raw_stream" || callee.starts_with("torch.cuda.") || callee == "device") return otherValue({});
     if (callee.ends_with(".copy_")) return copyInto(node);
+    if (callee == "aten.randint.low_out") return drawSeeds(node);
     return external(node, callee);
   }
 
@@ -338,7 +362,8 @@ class Wrapper {
                                    : node.argumentCount() > 2       ? &node.argument(2)
                                                                     : nullptr;
     const auto dtype = dtypeFromTorchName(type == nullptr ? std::string() : type->dotted());
-    if (!sizes || !strides || !dtype || isComplex(dtype.value_or(DType::Complex64)) || sizes->size() != strides->size()) return value;
+    if (!sizes || !strides || !dtype || isComplex(dtype.value_or(DType::Complex64)) || sizes->size() != strides->size())
+      return value;
     const std::int64_t span = spanOf(*sizes, *strides);
     m_elements += span;
     if (m_elements > mostElements) {
@@ -346,8 +371,10 @@ class Wrapper {
       return value;
     }
     value.kind = Kind::Tensor;
-    value.tensor = {std::make_shared<RunMemory>(laneTypeOf(elementType(dtypeInfo(dtype.value_or(DType::Float32)).torchName)), std::size_t(span)),
-                    *sizes, *strides, 0, dtype.value_or(DType::Float32)};
+    value.tensor = {
+        std::make_shared<RunMemory>(laneTypeOf(elementType(dtypeInfo(dtype.value_or(DType::Float32)).torchName)),
+                                    std::size_t(span)),
+        *sizes, *strides, 0, dtype.value_or(DType::Float32)};
     return value;
   }
 
@@ -361,8 +388,9 @@ class Wrapper {
     tensor.sizes = *sizes;
     tensor.strides = *strides;
     tensor.offset += std::int64_t(*offset);
-    const bool isInside = countOf(*sizes) == 0 ||
-                          (tensor.offset >= 0 && tensor.offset + spanOf(*sizes, *strides) <= std::int64_t(tensor.memory->values.size()));
+    const bool isInside =
+        countOf(*sizes) == 0 ||
+        (tensor.offset >= 0 && tensor.offset + spanOf(*sizes, *strides) <= std::int64_t(tensor.memory->values.size()));
     return isInside ? value : RunValue();
   }
 
@@ -380,13 +408,15 @@ class Wrapper {
     for (const RunValue& each : value.items) reads(call, each);
     if (value.kind != Kind::Tensor) return;
     const auto writer = m_outcome.writers.find(value.tensor.memory.get());
-    if (writer != m_outcome.writers.end() && writer->second != call) m_outcome.calls[std::size_t(call)].reads.push_back(writer->second);
+    if (writer != m_outcome.writers.end() && writer->second != call)
+      m_outcome.calls[std::size_t(call)].reads.push_back(writer->second);
   }
 
   void writes(int call, const RunValue& value) {
     for (const RunValue& each : value.items) writes(call, each);
     if (value.kind != Kind::Tensor) return;
     m_outcome.writers[value.tensor.memory.get()] = call;
+    if (!m_context.isNode) return;
     const DenseNumbers numbers = value.tensor.numbers();
     if (!numbers.isKnown) return;
     RunCall& made = m_outcome.calls[std::size_t(call)];
@@ -411,8 +441,8 @@ class Wrapper {
         arguments.push_back({nullptr, number.value_or(0)});
       reads(call, value);
     }
-    const auto model = m_context.program.kernels.find(node.callee().ends_with(".run") ? node.callee().substr(0, node.callee().size() - 4)
-                                                                                       : node.callee());
+    const auto model = m_context.program.kernels.find(
+        node.callee().ends_with(".run") ? node.callee().substr(0, node.callee().size() - 4) : node.callee());
     std::string problem = isKnown ? std::string() : "an argument is not known";
     if (problem.empty()) {
       if (kernel.machine == nullptr)
@@ -423,8 +453,9 @@ class Wrapper {
     m_outcome.calls[std::size_t(call)].problem = problem;
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i].kind != Kind::Tensor) continue;
-      const bool isOut = model == m_context.program.kernels.end() || i >= model->second.parameters.size() ||
-                         (model->second.parameters[i].name.find("out") != std::string::npos && !model->second.parameters[i].isConst);
+      const bool isOut =
+          model == m_context.program.kernels.end() || i >= model->second.parameters.size() ||
+          (model->second.parameters[i].name.find("out") != std::string::npos && !model->second.parameters[i].isConst);
       if (!isOut) continue;
       if (!problem.empty()) given[i].tensor.memory->blur();
       writes(call, given[i]);
@@ -441,6 +472,19 @@ class Wrapper {
     const DenseNumbers numbers = from.kind == Kind::Tensor ? from.tensor.numbers() : DenseNumbers();
     if (from.kind != Kind::Tensor || !numbers.isKnown || !to.tensor.write(numbers)) to.tensor.memory->blur();
     writes(call, to);
+    return to;
+  }
+
+  /// As inductor_seeds is drawn.
+  RunValue drawSeeds(const SyntaxNode& node) {
+    const SyntaxNode* const out = node.keyword("out");
+    const RunValue to = out == nullptr ? RunValue() : evaluate(*out);
+    if (to.kind != Kind::Tensor) return {};
+    DenseNumbers seeds = to.tensor.numbers();
+    for (std::size_t i = 0; i < seeds.values.size(); ++i) seeds.values[i] = double(i + 1);
+    seeds.isKnown = true;
+    (void)to.tensor.write(seeds);
+    writes(newCall(node, "aten.randint.low_out"), to);
     return to;
   }
 
@@ -475,7 +519,9 @@ class Wrapper {
     KeywordValues kwargs;
     std::optional<RunValue> out;
     std::vector<RunValue> given;
-    std::string problem = target.empty() ? "it is not known" : "";
+    const bool isRandom = callee.find(".rand") != std::string::npos || callee.find("bernoulli") != std::string::npos ||
+                          callee.find("multinomial") != std::string::npos || callee.find("normal") != std::string::npos;
+    std::string problem = target.empty() ? "it is not known" : isRandom ? "it draws numbers" : "";
     for (std::size_t i = 0; i < node.argumentCount(); ++i) {
       const std::string& keyword = node.keywords[i];
       RunValue value = evaluate(node.argument(i));
@@ -499,8 +545,9 @@ class Wrapper {
     return finish(node, call, target, problem, args, kwargs, given, out);
   }
 
-  RunValue finish(const SyntaxNode& node, int call, const std::string& target, std::string problem, const ValueList& args,
-                  const KeywordValues& kwargs, std::vector<RunValue>& given, const std::optional<RunValue>& out) {
+  RunValue finish(const SyntaxNode& node, int call, const std::string& target, std::string problem,
+                  const ValueList& args, const KeywordValues& kwargs, std::vector<RunValue>& given,
+                  const std::optional<RunValue>& out) {
     RunValue result;
     if (problem.empty()) {
       const auto value = m_context.ops.call(OpTarget(target), args, kwargs);
@@ -543,6 +590,8 @@ class Wrapper {
   RunOutcome m_outcome;
   std::map<std::string, KernelText, std::less<>> m_kernels;
   std::map<std::string, RunValue, std::less<>> m_values, m_inputs;
+  std::map<std::string, Value, std::less<>> m_pending;  ///< inputs that nothing has used yet
+  std::set<std::string, std::less<>> m_inputNames;
   std::int64_t m_elements = 0;
   bool m_hasReturned = false;
 };

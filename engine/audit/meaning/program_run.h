@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,8 @@ struct RunContext {
   const DrawnOperators& ops;
   const GraphModule& graph;
   std::map<std::string, Value, std::less<>> inputs;  ///< by the graph's placeholders
-  std::function<bool(const ValueMark&)> isNode;
+  std::set<std::string, std::less<>> kept;           ///< inputs that are looked at afterwards
+  std::function<bool(const ValueMark&)> isNode;      ///< empty: nobody asks which call is wrong
   RunBudget& budget;
 };
 

@@ -138,7 +138,8 @@ class TritonMachine final : public KernelMachine {
         node.items[0].items.size() != 1)
       return stop(node, "is a loop of another kind");
     const Lanes from = evaluate(range.argument(0)), to = evaluate(range.argument(1)), by = evaluate(range.argument(2));
-    if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0) return stop(node, "has bounds that are not known");
+    if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0)
+      return stop(node, "has bounds that are not known");
     for (double at = from.at(0); at < to.at(0) && !isStopped(); at += by.at(0)) {
       m_values[node.items[0].items[0].text] = {at, LaneType::Int32};
       block(node.items[2]);
@@ -228,10 +229,14 @@ class TritonMachine final : public KernelMachine {
     const double extent = m_values["R0_BLOCK"].at(0);
     if (auto reduced = reducedLanes(name.last, given, std::size_t(extent))) return *reduced;
     const bool isTest = name.last.starts_with("is") || name.last == "signbit";
+    if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
+      return Lanes::unknown(given[0].type);
     if (name.unary != nullptr && given.size() == 1)
       return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
     if (name.binary != nullptr && given.size() >= 2)
-      return zipLanes(given[0], given[1], commonLane(given[0], given[1]), name.binary);
+      return zipLanes(given[0], given[1],
+                      name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
+                      name.binary);
     // What is given pointers may write through them.
     for (const Lanes& each : given)
       if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
@@ -285,7 +290,9 @@ class TritonMachine final : public KernelMachine {
 
   Lanes full(const SyntaxNode& node) {
     const bool isZeros = node.callee() == "tl.zeros";
-    Lanes value = isZeros ? Lanes(0, LaneType::Int32) : node.argumentCount() > 1 ? evaluate(node.argument(1)) : Lanes::unknown();
+    Lanes value = isZeros                    ? Lanes(0, LaneType::Int32)
+                  : node.argumentCount() > 1 ? evaluate(node.argument(1))
+                                             : Lanes::unknown();
     const std::size_t place = isZeros ? 1 : 2;
     if (node.argumentCount() > place)
       if (const auto type = typeAt(node.argument(place))) value = castLanes(value, *type);
@@ -306,7 +313,9 @@ class TritonMachine final : public KernelMachine {
     return chooseLanes(condition, a, b);
   }
 
-  Lanes first(const SyntaxNode& node) { return node.argumentCount() > 0 ? evaluate(node.argument(0)) : Lanes::unknown(); }
+  Lanes first(const SyntaxNode& node) {
+    return node.argumentCount() > 0 ? evaluate(node.argument(0)) : Lanes::unknown();
+  }
   Lanes nothing(const SyntaxNode&) { return {}; }
   Lanes unknownBlock(const SyntaxNode& node) {
     stop(node, "moves a block pointer");

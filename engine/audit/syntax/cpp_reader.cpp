@@ -136,7 +136,9 @@ class CppStatements : public ExpressionReader {
   /// A type and a name: two words with nothing but `::`, `<…>`, `*` and `&` between them.
   bool isDeclaration() {
     if (!isAt(SyntaxWord::Name)) return false;
-    if (isWord("auto") || isWord("const") || isWord("alignas") || isWord("static") || isWord("constexpr")) return true;
+    if (isWord("auto") || isWord("const") || isWord("alignas") || isWord("static") || isWord("constexpr") ||
+        isWord("__at_align__"))
+      return true;
     const std::size_t before = m_at;
     skipType();
     const bool isOne = m_at > before && isAt(SyntaxWord::Name) &&
@@ -147,7 +149,7 @@ class CppStatements : public ExpressionReader {
 
   std::string skipType() {
     const std::size_t before = m_at;
-    while (isWord("const") || isWord("static") || isWord("constexpr")) advance();
+    while (isWord("const") || isWord("static") || isWord("constexpr") || isWord("__at_align__")) advance();
     if (isWord("alignas")) {
       advance();
       skipTo(")");
