@@ -29,13 +29,19 @@ void addAssigned(const SyntaxNode& node, NameSet& names) {
     if (!each.is(SyntaxKind::Define) && !each.is(SyntaxKind::Class)) addAssigned(each, names);
 }
 
-void claimUses(const SyntaxNode& node, const NameSet& known, const std::string& function, NameSet& told, ClaimList& claims) {
+void claimUses(const SyntaxNode& node, const NameSet& known, const std::string& function, NameSet& told,
+               ClaimList& claims) {
   if (node.is(SyntaxKind::Name) && isSizeSymbol(node.text) && told.insert(node.text).second) {
     if (known.contains(node.text))
       claims.proved(ClaimAbout::Alive);
     else
-      claims.add({ClaimAbout::Alive, ClaimVerdict::Refuted, node.line, 0, node.text,
-                  fmt::format("{} uses it, and nothing defines it there", function), {}});
+      claims.add({ClaimAbout::Alive,
+                  ClaimVerdict::Refuted,
+                  node.line,
+                  0,
+                  node.text,
+                  fmt::format("{} uses it, and nothing defines it there", function),
+                  {}});
   }
   for (const SyntaxNode& each : node.items)
     if (!each.is(SyntaxKind::Define) && !each.is(SyntaxKind::Class)) claimUses(each, known, function, told, claims);

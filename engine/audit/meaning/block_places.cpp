@@ -2,7 +2,7 @@
 
 namespace kerf::inline audit {
 
-std::optional<std::pair<Lanes, Lanes>> blockPlaces(const Lanes& base, const BlockShape& shape) {
+std::optional<std::pair<KernelLanes, KernelLanes>> blockPlaces(const KernelLanes& base, const BlockShape& shape) {
   const std::size_t rank = shape.sizes.size();
   if (base.memory < 0 || base.isUnknown || !base.isOne() || rank == 0 || shape.strides.size() != rank ||
       shape.block.size() != rank || shape.offsets.size() != rank)
@@ -27,13 +27,13 @@ std::optional<std::pair<Lanes, Lanes>> blockPlaces(const Lanes& base, const Bloc
     }
   }
   if (places.size() == 1) {
-    Lanes place(places[0], base.type);
+    KernelLanes place(places[0], base.type);
     place.memory = base.memory;
-    return std::pair(place, Lanes(inside[0], LaneType::Bool));
+    return std::pair(place, KernelLanes(inside[0], LaneType::Bool));
   }
-  Lanes lanes(std::move(places), base.type);
+  KernelLanes lanes(std::move(places), base.type);
   lanes.memory = base.memory;
-  return std::pair(lanes, Lanes(std::move(inside), LaneType::Bool));
+  return std::pair(lanes, KernelLanes(std::move(inside), LaneType::Bool));
 }
 
 }  // namespace kerf::inline audit

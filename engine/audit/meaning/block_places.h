@@ -14,6 +14,6 @@ struct BlockShape {
 };
 
 /// Places and which of them lie inside the sizes, row after row.
-std::optional<std::pair<Lanes, Lanes>> blockPlaces(const Lanes& base, const BlockShape& shape);
+std::optional<std::pair<KernelLanes, KernelLanes>> blockPlaces(const KernelLanes& base, const BlockShape& shape);
 
 }  // namespace kerf::inline audit

@@ -61,91 +61,92 @@ LaneType CppCalls::declaredType(std::string_view declared) {
   return type.empty() ? LaneType::Int64 : laneTypeOf(type);
 }
 
-std::string CppCalls::elementKey(const SyntaxNode& item, const Lanes& index) {
+std::string CppCalls::elementKey(const SyntaxNode& item, const KernelLanes& index) {
   if (!item.items[0].is(SyntaxKind::Name) || index.isUnknown || !index.isOne()) return {};
   return fmt::format("{}#{}", item.items[0].text, index.at(0));
 }
 
-Lanes CppCalls::array(LaneType type, double count, const SyntaxNode& where) {
+KernelLanes CppCalls::array(LaneType type, double count, const SyntaxNode& where) {
   if (!(count >= 1) || count > 1 << 24 || m_own.size() > 100'000) {
     stop(where, "has an array whose size is not known");
-    return Lanes::unknown();
+    return KernelLanes::unknown();
   }
   // Declared again in each iteration: one memory for each place of the text.
-  Lanes& known = m_values[fmt::format("array#{}", reinterpret_cast<std::uintptr_t>(&where))];
+  KernelLanes& known = m_values[fmt::format("array#{}", reinterpret_cast<std::uintptr_t>(&where))];
   if (known.memory >= 0) {
     m_memories[std::size_t(known.memory)]->states.assign(std::size_t(count), RunMemory::State::Empty);
     return known;
   }
   m_own.push_back(std::make_unique<RunMemory>(type, std::size_t(count)));
-  known = Lanes(0, type);
+  known = KernelLanes(0, type);
   known.memory = int(m_memories.size());
   m_memories.push_back(m_own.back().get());
   return known;
 }
 
-Lanes CppCalls::number(const SyntaxNode& node) const {
+KernelLanes CppCalls::number(const SyntaxNode& node) const {
   std::string_view text = node.text;
   if (const auto integer = node.integer())
     return {double(*integer), text.find_first_of("lL") == std::string_view::npos ? LaneType::Int32 : LaneType::Int64};
   const bool isSingle = text.ends_with('f') || text.ends_with('F');
   double value = std::numeric_limits<double>::quiet_NaN();
   std::from_chars(text.data(), text.data() + text.size(), value);
-  return std::isnan(value) ? Lanes::unknown() : Lanes(value, isSingle ? LaneType::Float32 : LaneType::Float64);
+  return std::isnan(value) ? KernelLanes::unknown()
+                           : KernelLanes(value, isSingle ? LaneType::Float32 : LaneType::Float64);
 }
 
-Lanes CppCalls::unary(const SyntaxNode& node) {
+KernelLanes CppCalls::unary(const SyntaxNode& node) {
   if (node.text == "&" && node.items[0].is(SyntaxKind::Item)) {
     const SyntaxNode& place = node.items[0];
-    return offsetBy(evaluate(place.items[0]), place.items.size() == 2 ? evaluate(place.items[1]) : Lanes::unknown(),
-                    "+");
+    return offsetBy(evaluate(place.items[0]),
+                    place.items.size() == 2 ? evaluate(place.items[1]) : KernelLanes::unknown(), "+");
   }
   if (node.text == "&") {
-    Lanes helper;
+    KernelLanes helper;
     helper.memory = helperMemory;
     return helper;
   }
-  if (node.text == "*") return loadAt(evaluate(node.items[0]), Lanes(1, LaneType::Bool), 0);
+  if (node.text == "*") return loadAt(evaluate(node.items[0]), KernelLanes(1, LaneType::Bool), 0);
   return KernelMachine::unary(node);
 }
 
-Lanes CppCalls::item(const SyntaxNode& node) {
-  const Lanes base = evaluate(node.items[0]),
-              index = node.items.size() == 2 ? evaluate(node.items[1]) : Lanes::unknown();
-  if (base.memory >= 0) return loadAt(offsetBy(base, index, "+"), Lanes(1, LaneType::Bool), 0);
+KernelLanes CppCalls::item(const SyntaxNode& node) {
+  const KernelLanes base = evaluate(node.items[0]),
+                    index = node.items.size() == 2 ? evaluate(node.items[1]) : KernelLanes::unknown();
+  if (base.memory >= 0) return loadAt(offsetBy(base, index, "+"), KernelLanes(1, LaneType::Bool), 0);
   const auto found = m_values.find(elementKey(node, index));
-  return found == m_values.end() ? Lanes::unknown() : found->second;
+  return found == m_values.end() ? KernelLanes::unknown() : found->second;
 }
 
-Lanes CppCalls::member(const SyntaxNode& node) {
+KernelLanes CppCalls::member(const SyntaxNode& node) {
   static constexpr std::array<std::pair<std::string_view, std::size_t>, 5> members = {
       {{"mean", 0}, {"m2", 1}, {"weight", 2}, {"value", 0}, {"index", 1}}};
-  const Lanes object = evaluate(node.items[0]);
+  const KernelLanes object = evaluate(node.items[0]);
   const auto found =
       std::ranges::find(members, std::string_view(node.text), &std::pair<std::string_view, std::size_t>::first);
-  if (!object.parts || found == members.end() || found->second >= object.parts->size()) return Lanes::unknown();
+  if (!object.parts || found == members.end() || found->second >= object.parts->size()) return KernelLanes::unknown();
   return (*object.parts)[found->second];
 }
 
-Lanes CppCalls::run(const SyntaxNode& lambda) {
-  m_returned = Lanes::unknown();
+KernelLanes CppCalls::run(const SyntaxNode& lambda) {
+  m_returned = KernelLanes::unknown();
   if (!lambda.items.empty()) block(lambda.items[0]);
   m_hasReturned = false;
-  return std::exchange(m_returned, Lanes::unknown());
+  return std::exchange(m_returned, KernelLanes::unknown());
 }
 
-Lanes CppCalls::lanesBefore(const Lanes& count) const {
-  if (count.isUnknown) return Lanes::unknown(LaneType::Bool);
+KernelLanes CppCalls::lanesBefore(const KernelLanes& count) const {
+  if (count.isUnknown) return KernelLanes::unknown(LaneType::Bool);
   std::vector<double> lanes(m_width);
   for (std::size_t i = 0; i < m_width; ++i) lanes[i] = double(i) < count.at(0);
   return {std::move(lanes), LaneType::Bool};
 }
 
-const Lanes& CppCalls::laneNumbers() {
+const KernelLanes& CppCalls::laneNumbers() {
   if (m_laneNumbers.size() != m_width) {
     std::vector<double> lanes(m_width);
     for (std::size_t i = 0; i < m_width; ++i) lanes[i] = double(i);
-    m_laneNumbers = Lanes(std::move(lanes), LaneType::Int64);
+    m_laneNumbers = KernelLanes(std::move(lanes), LaneType::Int64);
   }
   return m_laneNumbers;
 }
@@ -207,7 +208,7 @@ const CppCalls::CallForm* CppCalls::formOf(std::string_view name) {
   return found == forms.end() ? nullptr : &*found;
 }
 
-Lanes CppCalls::call(const SyntaxNode& node, const CallName& name) {
+KernelLanes CppCalls::call(const SyntaxNode& node, const CallName& name) {
   const SyntaxNode& callee = node.items[0];
   if (callee.is(SyntaxKind::Lambda)) return run(callee);
   if (callee.is(SyntaxKind::Member)) return method(node, name);
@@ -221,30 +222,30 @@ Lanes CppCalls::call(const SyntaxNode& node, const CallName& name) {
   if (const CallForm* const form = formOf(name.last)) return (this->*form->run)(node, name, given);
   const bool isTest = name.last.starts_with("is") || name.last == "signbit";
   if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
-    return Lanes::unknown(given[0].type);
+    return KernelLanes::unknown(given[0].type);
   if (name.unary != nullptr && given.size() == 1)
     return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
   if (name.binary != nullptr && given.size() == 2)
     return zipLanes(given[0], given[1],
                     name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
                     name.binary);
-  for (const Lanes& each : given)
+  for (const KernelLanes& each : given)
     if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
-  return Lanes::unknown();
+  return KernelLanes::unknown();
 }
 
-Lanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
-  const Lanes object = evaluate(node.items[0].items[0]);
+KernelLanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
+  const KernelLanes object = evaluate(node.items[0].items[0]);
   Given given;
   for (std::size_t i = 0; i < node.argumentCount(); ++i) given.push_back(evaluate(node.argument(i)));
   spend(object.size());
   if (name.last == "store" && !given.empty()) {
-    const Lanes mask = lanesBefore(given.size() > 1 ? given[1] : Lanes(double(m_width), LaneType::Int64));
+    const KernelLanes mask = lanesBefore(given.size() > 1 ? given[1] : KernelLanes(double(m_width), LaneType::Int64));
     storeAt(offsetBy(given[0].spread(m_width), laneNumbers(), "+"), object, mask);
     return {};
   }
   if (name.last == "loadu" && !given.empty()) {
-    Lanes mask = given.size() > 1 ? operateLanes("&&", object, lanesBefore(given[1])) : object;
+    KernelLanes mask = given.size() > 1 ? operateLanes("&&", object, lanesBefore(given[1])) : object;
     return loadAt(offsetBy(given[0].spread(m_width), laneNumbers(), "+"), mask, 0);
   }
   if (name.last == "to") return castLanes(object, declaredType(name.full.substr(name.full.rfind("to<"))));
@@ -256,48 +257,48 @@ Lanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
   if (name.last == "all_zero") return all(false);
   if (name.last == "all_masked") return all(true);
   if (name.last == "is_masked" && !given.empty())
-    return object.isUnknown || given[0].isUnknown ? Lanes::unknown(LaneType::Bool)
+    return object.isUnknown || given[0].isUnknown ? KernelLanes::unknown(LaneType::Bool)
            : object.isOne()
-               ? Lanes(object.at(0) != 0, LaneType::Bool)
-               : Lanes(object.at(std::min(std::size_t(given[0].at(0)), object.size() - 1)) != 0, LaneType::Bool);
+               ? KernelLanes(object.at(0) != 0, LaneType::Bool)
+               : KernelLanes(object.at(std::min(std::size_t(given[0].at(0)), object.size() - 1)) != 0, LaneType::Bool);
   const bool isTest = name.last.starts_with("is");
   if (name.unary != nullptr && given.empty() && isDecidedByRounding(name.last, object))
-    return Lanes::unknown(object.type);
+    return KernelLanes::unknown(object.type);
   if (name.unary != nullptr && given.empty())
     return mapLanes(object, isTest ? LaneType::Bool : object.type,
                     [&](double x) { return asLane(isTest ? LaneType::Bool : object.type, name.unary(x)); });
   if (name.binary != nullptr && given.size() == 1)
     return zipLanes(object, given[0], commonLane(object, given[0]), name.binary);
-  for (const Lanes& each : given)
+  for (const KernelLanes& each : given)
     if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
-  return Lanes::unknown();
+  return KernelLanes::unknown();
 }
 
-Lanes CppCalls::cast(const SyntaxNode&, const CallName& name, const Given& given) {
-  if (given.empty()) return Lanes::unknown();
+KernelLanes CppCalls::cast(const SyntaxNode&, const CallName& name, const Given& given) {
+  if (given.empty()) return KernelLanes::unknown();
   if (given[0].memory >= 0) return given[0];
   const std::string_view inner = firstTemplate(name.full);
   if (inner.starts_with("decltype")) return given[0];
   return castLanes(given[0], declaredType(inner.empty() ? std::string_view(name.full) : inner));
 }
 
-Lanes CppCalls::vectorOf(const SyntaxNode&, const CallName& name, const Given& given) {
-  if (given.empty()) return Lanes::unknown();
+KernelLanes CppCalls::vectorOf(const SyntaxNode&, const CallName& name, const Given& given) {
+  if (given.empty()) return KernelLanes::unknown();
   const bool isMask = name.last == "VecMask";
   return castLanes(given[0], isMask ? LaneType::Bool : declaredType(name.full)).spread(m_width);
 }
 
-Lanes CppCalls::loadVector(const SyntaxNode&, const CallName& name, const Given& given) {
-  if (given.empty()) return Lanes::unknown();
+KernelLanes CppCalls::loadVector(const SyntaxNode&, const CallName& name, const Given& given) {
+  if (given.empty()) return KernelLanes::unknown();
   const bool isMask = name.full.find("VecMask") != std::string::npos;
   if (given[0].memory < 0) return castLanes(given[0], isMask ? LaneType::Bool : given[0].type).spread(m_width);
-  const Lanes mask = lanesBefore(given.size() > 1 ? given[1] : Lanes(double(m_width), LaneType::Int64));
-  const Lanes loaded = loadAt(offsetBy(given[0].spread(m_width), laneNumbers(), "+"), mask, 0);
+  const KernelLanes mask = lanesBefore(given.size() > 1 ? given[1] : KernelLanes(double(m_width), LaneType::Int64));
+  const KernelLanes loaded = loadAt(offsetBy(given[0].spread(m_width), laneNumbers(), "+"), mask, 0);
   return isMask ? castLanes(loaded, LaneType::Bool) : loaded;
 }
 
-Lanes CppCalls::arange(const SyntaxNode&, const CallName& name, const Given& given) {
-  if (given.empty() || given[0].isUnknown) return Lanes::unknown();
+KernelLanes CppCalls::arange(const SyntaxNode&, const CallName& name, const Given& given) {
+  if (given.empty() || given[0].isUnknown) return KernelLanes::unknown();
   const double step = given.size() > 1 ? given[1].at(0) : 1;
   const LaneType type = declaredType(name.full);
   std::vector<double> lanes(m_width);
@@ -305,11 +306,11 @@ Lanes CppCalls::arange(const SyntaxNode&, const CallName& name, const Given& giv
   return {std::move(lanes), type};
 }
 
-Lanes CppCalls::blend(const SyntaxNode&, const CallName&, const Given& given) {
-  return given.size() < 3 ? Lanes::unknown() : chooseLanes(given[2], given[1], given[0]);
+KernelLanes CppCalls::blend(const SyntaxNode&, const CallName&, const Given& given) {
+  return given.size() < 3 ? KernelLanes::unknown() : chooseLanes(given[2], given[1], given[0]);
 }
 
-Lanes CppCalls::limit(const SyntaxNode&, const CallName& name, const Given&) {
+KernelLanes CppCalls::limit(const SyntaxNode&, const CallName& name, const Given&) {
   const LaneType type = declaredType(name.full);
   const double endless = std::numeric_limits<double>::infinity();
   if (name.last == "infinity") return {endless, type};
@@ -327,93 +328,94 @@ Lanes CppCalls::limit(const SyntaxNode&, const CallName& name, const Given&) {
 }
 
 /// std::max(a, b), or std::numeric_limits<…>::max().
-Lanes CppCalls::pick(const SyntaxNode& node, const CallName& name, const Given& given) {
+KernelLanes CppCalls::pick(const SyntaxNode& node, const CallName& name, const Given& given) {
   if (given.empty()) return limit(node, name, given);
-  if (given.size() < 2) return Lanes::unknown();
+  if (given.size() < 2) return KernelLanes::unknown();
   const bool isMax = name.last == "max";
   return zipLanes(given[0], given[1], commonLane(given[0], given[1]),
                   [&](double a, double b) { return isMax ? (a < b ? b : a) : (b < a ? b : a); });
 }
 
-Lanes CppCalls::reduceAll(const SyntaxNode& node, const CallName&, const Given& given) {
+KernelLanes CppCalls::reduceAll(const SyntaxNode& node, const CallName&, const Given& given) {
   const BinaryNumber step = given.size() < 2 ? nullptr : stepOf(node.argument(0));
-  return step == nullptr ? Lanes::unknown() : foldLanes(given[1].spread(m_width), given[1].type, step);
+  return step == nullptr ? KernelLanes::unknown() : foldLanes(given[1].spread(m_width), given[1].type, step);
 }
 
-Lanes CppCalls::maskedReduce(const SyntaxNode&, const CallName& name, const Given& given) {
-  if (given.size() < 3) return Lanes::unknown();
+KernelLanes CppCalls::maskedReduce(const SyntaxNode&, const CallName& name, const Given& given) {
+  if (given.size() < 3) return KernelLanes::unknown();
   const BinaryNumber step = name.last.starts_with("sum")    ? addLane
                             : name.last.starts_with("prod") ? multiplyLane
                             : name.last.starts_with("any")  ? orLane
                             : name.last.starts_with("max")  ? binaryNumber("maximum")
                                                             : binaryNumber("minimum");
-  const Lanes kept = given[0].spread(m_width);
+  const KernelLanes kept = given[0].spread(m_width);
   return chooseLanes(lanesBefore(given[2]), zipLanes(kept, given[1].spread(m_width), kept.type, step), kept);
 }
 
-Lanes CppCalls::welford(const SyntaxNode&, const CallName& name, const Given& given) {
-  const Lanes none(0, LaneType::Float32);
+KernelLanes CppCalls::welford(const SyntaxNode&, const CallName& name, const Given& given) {
+  const KernelLanes none(0, LaneType::Float32);
   if (given.empty()) return tupleOf({none, none, none});
-  const auto partsOf = [&](const Lanes& value) {
-    return value.parts && value.parts->size() == 3 ? *value.parts : std::vector<Lanes>{none, none, none};
+  const auto partsOf = [&](const KernelLanes& value) {
+    return value.parts && value.parts->size() == 3 ? *value.parts : std::vector<KernelLanes>{none, none, none};
   };
   if (name.last == "welford_vec_reduce_all") {
-    std::vector<Lanes> parts = partsOf(given[0]);
-    for (Lanes& part : parts) part = part.spread(m_width);
+    std::vector<KernelLanes> parts = partsOf(given[0]);
+    for (KernelLanes& part : parts) part = part.spread(m_width);
     return foldWelford(parts);
   }
   if (given.size() < 2) return given[0];
   if (given[1].parts) return joinWelford(partsOf(given[0]), partsOf(given[1]));
   if (given[1].memory == helperMemory) return given[0];
-  Lanes one(1, LaneType::Float32);
+  KernelLanes one(1, LaneType::Float32);
   if (given.size() >= 3 && given[2].memory != helperMemory) one = lanesBefore(given[2]);
   one.type = LaneType::Float32;
   return joinWelford(partsOf(given[0]), {given[1], none, one.isOne() ? one.spread(given[1].size()) : one});
 }
 
 /// The sums are kept under the helper's name.
-Lanes CppCalls::cascade(const SyntaxNode& node, const CallName& name, const Given& given) {
-  if (node.argumentCount() == 0) return Lanes::unknown();
+KernelLanes CppCalls::cascade(const SyntaxNode& node, const CallName& name, const Given& given) {
+  if (node.argumentCount() == 0) return KernelLanes::unknown();
   const SyntaxNode& last = node.argument(node.argumentCount() - 1);
-  if (!last.is(SyntaxKind::Unary) || !last.items[0].is(SyntaxKind::Name)) return Lanes::unknown();
-  Lanes& sum = m_values["sum#" + last.items[0].text];
+  if (!last.is(SyntaxKind::Unary) || !last.items[0].is(SyntaxKind::Name)) return KernelLanes::unknown();
+  KernelLanes& sum = m_values["sum#" + last.items[0].text];
   if (name.last == "cascade_sum_final") {
-    const Lanes result = sum;
-    sum = Lanes();
+    const KernelLanes result = sum;
+    sum = KernelLanes();
     return result;
   }
-  const Lanes mask = given.size() > 2 ? lanesBefore(given[1]) : Lanes(1, LaneType::Bool);
-  const Lanes before = sum.isOne() && !given[0].isOne() ? sum.spread(given[0].size()) : sum;
+  const KernelLanes mask = given.size() > 2 ? lanesBefore(given[1]) : KernelLanes(1, LaneType::Bool);
+  const KernelLanes before = sum.isOne() && !given[0].isOne() ? sum.spread(given[0].size()) : sum;
   sum = chooseLanes(mask, operateLanes("+", before, given[0]), before);
   return sum;
 }
 
-Lanes CppCalls::best(const SyntaxNode&, const CallName& name, const Given& given) {
-  const Lanes zero(0, LaneType::Int64);
-  if (name.last == "IndexValue") return given.size() < 2 ? Lanes::unknown() : tupleOf({given[1], given[0]});
+KernelLanes CppCalls::best(const SyntaxNode&, const CallName& name, const Given& given) {
+  const KernelLanes zero(0, LaneType::Int64);
+  if (name.last == "IndexValue") return given.size() < 2 ? KernelLanes::unknown() : tupleOf({given[1], given[0]});
   if (name.last == "IndexValueVec")
-    return given.empty() ? Lanes::unknown() : tupleOf({given[0].spread(m_width), zero.spread(m_width)});
+    return given.empty() ? KernelLanes::unknown() : tupleOf({given[0].spread(m_width), zero.spread(m_width)});
   if (given.empty() || !given[0].parts || given[0].parts->size() < 2)
-    return tupleOf({Lanes::unknown(), Lanes::unknown()});
-  const std::vector<Lanes>& kept = *given[0].parts;
+    return tupleOf({KernelLanes::unknown(), KernelLanes::unknown()});
+  const std::vector<KernelLanes>& kept = *given[0].parts;
   const bool isLargest = name.last.starts_with("argmax");
   if (name.last.ends_with("_vec_reduce_all"))
     return bestLanes(kept[0].spread(m_width), kept[1].spread(m_width), isLargest);
-  if (given.size() < 2) return Lanes::unknown();
+  if (given.size() < 2) return KernelLanes::unknown();
   if (given[1].parts) return betterLanes(kept[0], kept[1], (*given[1].parts)[0], (*given[1].parts)[1], isLargest);
-  if (given.size() < 3) return Lanes::unknown();
-  Lanes index = given[2];
+  if (given.size() < 3) return KernelLanes::unknown();
+  KernelLanes index = given[2];
   const bool isVector = name.last.ends_with("_vec");
   if (isVector && name.full.ends_with("true>")) index = operateLanes("+", index.spread(m_width), laneNumbers());
   if (isVector) index = index.spread(m_width);
-  const Lanes joined = betterLanes(kept[0], kept[1], isVector ? given[1].spread(m_width) : given[1], index, isLargest);
+  const KernelLanes joined =
+      betterLanes(kept[0], kept[1], isVector ? given[1].spread(m_width) : given[1], index, isLargest);
   if (given.size() < 4 || !joined.parts) return joined;
-  const Lanes mask = lanesBefore(given[3]);
+  const KernelLanes mask = lanesBefore(given[3]);
   return tupleOf({chooseLanes(mask, (*joined.parts)[0], kept[0]), chooseLanes(mask, (*joined.parts)[1], kept[1])});
 }
 
 /// transpose_mxn<T, M, N, isAtomic>(from, stride, to, stride): to[n*stride + m] = from[m*stride + n].
-Lanes CppCalls::transpose(const SyntaxNode& node, const CallName& name, const Given& given) {
+KernelLanes CppCalls::transpose(const SyntaxNode& node, const CallName& name, const Given& given) {
   if (given.size() < 4 || given[0].memory < 0 || given[2].memory < 0) {
     stop(node, "transposes what is not known");
     return {};
@@ -439,19 +441,20 @@ Lanes CppCalls::transpose(const SyntaxNode& node, const CallName& name, const Gi
   const bool isAtomic = name.full.ends_with("true>");
   for (double m = 0; m < extents[0]; ++m)
     for (double n = 0; n < extents[1]; ++n) {
-      const Lanes from = offsetBy(given[0], Lanes(m * given[1].at(0) + n, LaneType::Int64), "+");
-      const Lanes to = offsetBy(given[2], Lanes(n * given[3].at(0) + m, LaneType::Int64), "+");
-      storeAt(to, loadAt(from, Lanes(1, LaneType::Bool), 0), Lanes(1, LaneType::Bool),
+      const KernelLanes from = offsetBy(given[0], KernelLanes(m * given[1].at(0) + n, LaneType::Int64), "+");
+      const KernelLanes to = offsetBy(given[2], KernelLanes(n * given[3].at(0) + m, LaneType::Int64), "+");
+      storeAt(to, loadAt(from, KernelLanes(1, LaneType::Bool), 0), KernelLanes(1, LaneType::Bool),
               isAtomic ? StoreMode::Add : StoreMode::Set);
     }
   return {};
 }
 
-Lanes CppCalls::atomic(const SyntaxNode& node, const CallName& name, const Given& given) {
+KernelLanes CppCalls::atomic(const SyntaxNode& node, const CallName& name, const Given& given) {
   if (name.last == "atomic_add" && given.size() >= 2) {
-    storeAt(given[0], given[1], Lanes(1, LaneType::Bool), StoreMode::Add);
+    storeAt(given[0], given[1], KernelLanes(1, LaneType::Bool), StoreMode::Add);
   } else if (given.size() >= 3) {
-    const Lanes mask = given.size() > 3 ? lanesBefore(given[3]) : lanesBefore(Lanes(double(m_width), LaneType::Int64));
+    const KernelLanes mask =
+        given.size() > 3 ? lanesBefore(given[3]) : lanesBefore(KernelLanes(double(m_width), LaneType::Int64));
     storeAt(offsetBy(given[0].spread(m_width), given[1].spread(m_width), "+"), given[2], mask, StoreMode::Add);
   } else {
     stop(node, "adds in a way that is not known");
@@ -459,13 +462,14 @@ Lanes CppCalls::atomic(const SyntaxNode& node, const CallName& name, const Given
   return {};
 }
 
-Lanes CppCalls::nothing(const SyntaxNode&, const CallName&, const Given&) { return {}; }
-Lanes CppCalls::zero(const SyntaxNode&, const CallName&, const Given&) { return {0, LaneType::Int32}; }
-Lanes CppCalls::same(const SyntaxNode&, const CallName&, const Given& given) {
-  return given.empty() ? Lanes::unknown() : given[0];
+KernelLanes CppCalls::nothing(const SyntaxNode&, const CallName&, const Given&) { return {}; }
+KernelLanes CppCalls::zero(const SyntaxNode&, const CallName&, const Given&) { return {0, LaneType::Int32}; }
+KernelLanes CppCalls::same(const SyntaxNode&, const CallName&, const Given& given) {
+  return given.empty() ? KernelLanes::unknown() : given[0];
 }
-Lanes CppCalls::newArray(const SyntaxNode& node, const CallName& name, const Given& given) {
-  return given.empty() || given[0].isUnknown ? Lanes::unknown() : array(declaredType(name.full), given[0].at(0), node);
+KernelLanes CppCalls::newArray(const SyntaxNode& node, const CallName& name, const Given& given) {
+  return given.empty() || given[0].isUnknown ? KernelLanes::unknown()
+                                             : array(declaredType(name.full), given[0].at(0), node);
 }
 
 }  // namespace kerf::inline audit

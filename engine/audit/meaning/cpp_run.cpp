@@ -27,7 +27,7 @@ class CppMachine final : public CppCalls {
     m_problem.clear();
     for (std::size_t i = 0; i < names.size(); ++i) {
       const RunArgument& argument = arguments[i];
-      Lanes value(argument.number, argument.memory == nullptr ? LaneType::Int64 : argument.memory->type);
+      KernelLanes value(argument.number, argument.memory == nullptr ? LaneType::Int64 : argument.memory->type);
       if (argument.memory != nullptr) {
         value.memory = int(m_memories.size());
         m_memories.push_back(argument.memory);
@@ -64,7 +64,7 @@ class CppMachine final : public CppCalls {
       case SyntaxKind::Assign:
         return assign(node.items[0], evaluate(node.items[1]), node.text);
       case SyntaxKind::Update: {
-        const Lanes before = evaluate(node.items[0]), by = evaluate(node.items[1]);
+        const KernelLanes before = evaluate(node.items[0]), by = evaluate(node.items[1]);
         return assign(node.items[0],
                       before.memory >= 0 ? offsetBy(before, by, node.text) : operateLanes(node.text, before, by), {});
       }
@@ -88,8 +88,8 @@ class CppMachine final : public CppCalls {
                          until.items[0].isName(start.items[0].text);
     if (!isPlain) return stop(node, "is a loop of another kind");
     const std::string& name = start.items[0].text;
-    const Lanes from = evaluate(start.items[1]), to = evaluate(until.items[1]);
-    const Lanes by = step.is(SyntaxKind::Update) ? evaluate(step.items[1]) : Lanes(1, LaneType::Int64);
+    const KernelLanes from = evaluate(start.items[1]), to = evaluate(until.items[1]);
+    const KernelLanes by = step.is(SyntaxKind::Update) ? evaluate(step.items[1]) : KernelLanes(1, LaneType::Int64);
     if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0)
       return stop(node, "has bounds that are not known");
     const std::size_t width = m_width;
@@ -106,7 +106,7 @@ class CppMachine final : public CppCalls {
     const SyntaxNode* asked = &node.items[0];
     if ((asked->callee() == "C10_LIKELY" || asked->callee() == "C10_UNLIKELY") && asked->argumentCount() == 1)
       asked = &asked->argument(0);
-    const Lanes value = evaluate(*asked);
+    const KernelLanes value = evaluate(*asked);
     if (value.isUnknown || !value.isOne()) return stop(node, "has a condition that is not known");
     if (value.at(0) != 0)
       block(node.items[1]);
@@ -128,7 +128,7 @@ class CppMachine final : public CppCalls {
       return;
     }
     if (node.items.size() < 2 || isObject) {
-      m_values[name] = isObject ? tupleOf({}) : Lanes::unknown(declaredType(node.text));
+      m_values[name] = isObject ? tupleOf({}) : KernelLanes::unknown(declaredType(node.text));
       return;
     }
     double count = 1;
@@ -136,7 +136,7 @@ class CppMachine final : public CppCalls {
     m_values[name] = array(declaredType(node.text), count, node);
   }
 
-  void assign(const SyntaxNode& target, Lanes value, const std::string& declared) {
+  void assign(const SyntaxNode& target, KernelLanes value, const std::string& declared) {
     if (target.is(SyntaxKind::Item)) return stored(target, value);
     if (!target.is(SyntaxKind::Name)) return stop(target, "assigns to what is no variable");
     if (!declared.empty() && declared != "auto" && value.memory < 0 && !value.parts && value.lambda == nullptr) {
@@ -149,10 +149,10 @@ class CppMachine final : public CppCalls {
     m_values[target.text] = std::move(value);
   }
 
-  void stored(const SyntaxNode& target, const Lanes& value) {
-    const Lanes base = evaluate(target.items[0]),
-                index = target.items.size() == 2 ? evaluate(target.items[1]) : Lanes::unknown();
-    if (base.memory >= 0) return storeAt(offsetBy(base, index, "+"), value, Lanes(1, LaneType::Bool));
+  void stored(const SyntaxNode& target, const KernelLanes& value) {
+    const KernelLanes base = evaluate(target.items[0]),
+                      index = target.items.size() == 2 ? evaluate(target.items[1]) : KernelLanes::unknown();
+    if (base.memory >= 0) return storeAt(offsetBy(base, index, "+"), value, KernelLanes(1, LaneType::Bool));
     if (const std::string key = elementKey(target, index); !key.empty()) m_values[key] = value;
   }
 

@@ -24,15 +24,15 @@ const KernelMachine::CallName& KernelMachine::nameOf(const SyntaxNode& call) {
   return name;
 }
 
-Lanes KernelMachine::evaluate(const SyntaxNode& node) {
-  if (isStopped()) return Lanes::unknown();
+KernelLanes KernelMachine::evaluate(const SyntaxNode& node) {
+  if (isStopped()) return KernelLanes::unknown();
   switch (node.kind) {
     case SyntaxKind::Name:
       return named(node);
     case SyntaxKind::Number:
       return number(node);
     case SyntaxKind::Tuple: {
-      std::vector<Lanes> parts;
+      std::vector<KernelLanes> parts;
       for (const SyntaxNode& each : node.items) parts.push_back(evaluate(each));
       return tupleOf(std::move(parts));
     }
@@ -49,80 +49,81 @@ Lanes KernelMachine::evaluate(const SyntaxNode& node) {
     case SyntaxKind::Call:
       return call(node, nameOf(node));
     case SyntaxKind::Lambda: {
-      Lanes value;
+      KernelLanes value;
       value.lambda = &node;
       return value;
     }
     default:
-      return Lanes::unknown();
+      return KernelLanes::unknown();
   }
 }
 
-Lanes KernelMachine::named(const SyntaxNode& node) {
+KernelLanes KernelMachine::named(const SyntaxNode& node) {
   if (node.text == "True" || node.text == "true") return {1, LaneType::Bool};
   if (node.text == "False" || node.text == "false") return {0, LaneType::Bool};
   const auto found = m_values.find(node.text);
-  return found == m_values.end() ? Lanes::unknown() : found->second;
+  return found == m_values.end() ? KernelLanes::unknown() : found->second;
 }
 
-Lanes KernelMachine::unary(const SyntaxNode& node) {
-  const Lanes value = evaluate(node.items[0]);
+KernelLanes KernelMachine::unary(const SyntaxNode& node) {
+  const KernelLanes value = evaluate(node.items[0]);
   spend(value.size());
   if (node.text == "+") return value;
   if (node.text == "-") return mapLanes(value, value.type, [&](double x) { return asLane(value.type, -x); });
   if (node.text == "!" || node.text == "not")
     return mapLanes(value, LaneType::Bool, [](double x) { return x == 0 ? 1.0 : 0.0; });
-  if (node.text != "~" || isFloatLane(value.type)) return Lanes::unknown(value.type);
+  if (node.text != "~" || isFloatLane(value.type)) return KernelLanes::unknown(value.type);
   if (value.type == LaneType::Bool) return mapLanes(value, value.type, [](double x) { return x == 0 ? 1.0 : 0.0; });
   return mapLanes(value, value.type, [&](double x) { return asLane(value.type, double(~std::int64_t(x))); });
 }
 
-Lanes KernelMachine::binary(const SyntaxNode& node) {
-  const Lanes a = evaluate(node.items[0]), b = evaluate(node.items[1]);
+KernelLanes KernelMachine::binary(const SyntaxNode& node) {
+  const KernelLanes a = evaluate(node.items[0]), b = evaluate(node.items[1]);
   spend(std::max(a.size(), b.size()));
   if (a.memory >= 0) return offsetBy(a, b, node.text);
   if (b.memory >= 0) return offsetBy(b, a, node.text);
   return operateLanes(node.text, a, b);
 }
 
-Lanes KernelMachine::choice(const SyntaxNode& node) {
-  const Lanes condition = evaluate(node.items[0]);
-  if (condition.isUnknown) return Lanes::unknown();
+KernelLanes KernelMachine::choice(const SyntaxNode& node) {
+  const KernelLanes condition = evaluate(node.items[0]);
+  if (condition.isUnknown) return KernelLanes::unknown();
   if (condition.isOne()) return evaluate(node.items[condition.at(0) != 0 ? 1 : 2]);
-  const Lanes a = evaluate(node.items[1]), b = evaluate(node.items[2]);
+  const KernelLanes a = evaluate(node.items[1]), b = evaluate(node.items[2]);
   spend(condition.size());
   return chooseLanes(condition, a, b);
 }
 
-Lanes KernelMachine::offsetBy(const Lanes& pointer, const Lanes& by, std::string_view sign) {
-  Lanes moved =
+KernelLanes KernelMachine::offsetBy(const KernelLanes& pointer, const KernelLanes& by, std::string_view sign) {
+  KernelLanes moved =
       operateLanes(sign == "-" ? "-" : "+", castLanes(pointer, LaneType::Int64), castLanes(by, LaneType::Int64));
-  if (sign != "+" && sign != "-") moved = Lanes::unknown();
+  if (sign != "+" && sign != "-") moved = KernelLanes::unknown();
   moved.memory = pointer.memory;
   moved.type = pointer.type;
   return moved;
 }
 
-Lanes KernelMachine::loadAt(const Lanes& pointer, const Lanes& mask, double other) {
-  if (pointer.memory < 0) return Lanes::unknown();
+KernelLanes KernelMachine::loadAt(const KernelLanes& pointer, const KernelLanes& mask, double other) {
+  if (pointer.memory < 0) return KernelLanes::unknown();
   const RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
-  if (pointer.isUnknown || mask.isUnknown) return Lanes::unknown(memory.type);
+  if (pointer.isUnknown || mask.isUnknown) return KernelLanes::unknown(memory.type);
   const std::size_t count = std::max(pointer.size(), mask.size());
   spend(count);
   std::vector<double> numbers(count, other);
   for (std::size_t i = 0; i < count; ++i) {
     if (mask.at(i) == 0) continue;
     const double place = pointer.at(i);
-    if (!(place >= 0) || place >= double(memory.values.size())) return Lanes::unknown(memory.type);
+    if (!(place >= 0) || place >= double(memory.values.size())) return KernelLanes::unknown(memory.type);
     const auto at = std::size_t(place);
-    if (memory.states[at] != RunMemory::State::Known) return Lanes::unknown(memory.type);
+    if (memory.states[at] != RunMemory::State::Known) return KernelLanes::unknown(memory.type);
     numbers[i] = memory.values[at];
   }
   if (pointer.isOne() && mask.isOne()) return {numbers[0], memory.type};
   return {std::move(numbers), memory.type};
 }
 
-void KernelMachine::storeAt(const Lanes& pointer, const Lanes& value, const Lanes& mask, StoreMode mode) {
+void KernelMachine::storeAt(const KernelLanes& pointer, const KernelLanes& value, const KernelLanes& mask,
+                            StoreMode mode) {
   if (pointer.memory < 0) return;
   RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
   if (pointer.isUnknown || mask.isUnknown) return memory.blur();

@@ -55,27 +55,28 @@ class KernelMachine {
   };
   const CallName& nameOf(const SyntaxNode& call);
 
-  Lanes evaluate(const SyntaxNode& node);
-  virtual Lanes call(const SyntaxNode& node, const CallName& name) = 0;
-  virtual Lanes item(const SyntaxNode& node) = 0;
-  virtual Lanes number(const SyntaxNode& node) const = 0;
-  virtual Lanes unary(const SyntaxNode& node);
-  virtual Lanes binary(const SyntaxNode& node);
-  virtual Lanes choice(const SyntaxNode& node);
-  virtual Lanes member(const SyntaxNode&) { return Lanes::unknown(); }
-  virtual Lanes named(const SyntaxNode& node);
+  KernelLanes evaluate(const SyntaxNode& node);
+  virtual KernelLanes call(const SyntaxNode& node, const CallName& name) = 0;
+  virtual KernelLanes item(const SyntaxNode& node) = 0;
+  virtual KernelLanes number(const SyntaxNode& node) const = 0;
+  virtual KernelLanes unary(const SyntaxNode& node);
+  virtual KernelLanes binary(const SyntaxNode& node);
+  virtual KernelLanes choice(const SyntaxNode& node);
+  virtual KernelLanes member(const SyntaxNode&) { return KernelLanes::unknown(); }
+  virtual KernelLanes named(const SyntaxNode& node);
 
   /// `pointer` may be one place or one a lane. Lanes whose mask does not hold get `other`.
-  Lanes loadAt(const Lanes& pointer, const Lanes& mask, double other);
+  KernelLanes loadAt(const KernelLanes& pointer, const KernelLanes& mask, double other);
   enum class StoreMode { Set, Add };
-  void storeAt(const Lanes& pointer, const Lanes& value, const Lanes& mask, StoreMode mode = StoreMode::Set);
-  Lanes offsetBy(const Lanes& pointer, const Lanes& by, std::string_view sign);
+  void storeAt(const KernelLanes& pointer, const KernelLanes& value, const KernelLanes& mask,
+               StoreMode mode = StoreMode::Set);
+  KernelLanes offsetBy(const KernelLanes& pointer, const KernelLanes& by, std::string_view sign);
   void spend(std::size_t lanes) { m_budget.lanes -= std::int64_t(lanes) + 8; }
   void stop(const SyntaxNode& node, std::string_view why);
   bool isStopped() const { return !m_problem.empty() || m_budget.isSpent(); }
   std::string problem() const;
 
-  std::unordered_map<std::string, Lanes> m_values;
+  std::unordered_map<std::string, KernelLanes> m_values;
   std::vector<RunMemory*> m_memories;
   std::vector<std::unique_ptr<RunMemory>> m_own;  ///< arrays that the kernel declares
   std::string m_problem;

@@ -10,18 +10,19 @@
 namespace kerf::inline audit {
 
 /// Of "sum", "max_with_index", "welford", …; none if `name` is no reduction. `extent`: lanes of a block of the reduced axis.
-std::optional<Lanes> reducedLanes(std::string_view name, const std::vector<Lanes>& given, std::size_t extent);
+std::optional<KernelLanes> reducedLanes(std::string_view name, const std::vector<KernelLanes>& given,
+                                        std::size_t extent);
 
 /// Sum, product, … of all lanes.
-Lanes foldLanes(const Lanes& value, LaneType type, double (*step)(double, double));
+KernelLanes foldLanes(const KernelLanes& value, LaneType type, double (*step)(double, double));
 /// Largest or smallest element and its index: of equal ones the one with the smallest index; NaN before all others.
-Lanes bestLanes(const Lanes& value, const Lanes& index, bool isLargest);
+KernelLanes bestLanes(const KernelLanes& value, const KernelLanes& index, bool isLargest);
 /// The same of two values, lane by lane.
-Lanes betterLanes(const Lanes& value, const Lanes& index, const Lanes& otherValue, const Lanes& otherIndex,
-                  bool isLargest);
+KernelLanes betterLanes(const KernelLanes& value, const KernelLanes& index, const KernelLanes& otherValue,
+                        const KernelLanes& otherIndex, bool isLargest);
 /// Mean, sum of squared deviations and weight of two groups, lane by lane.
-Lanes joinWelford(const std::vector<Lanes>& a, const std::vector<Lanes>& b);
+KernelLanes joinWelford(const std::vector<KernelLanes>& a, const std::vector<KernelLanes>& b);
 /// Of all lanes.
-Lanes foldWelford(const std::vector<Lanes>& groups);
+KernelLanes foldWelford(const std::vector<KernelLanes>& groups);
 
 }  // namespace kerf::inline audit

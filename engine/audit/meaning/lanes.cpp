@@ -149,57 +149,57 @@ double asLane(LaneType type, double value) {
   return row.isSigned && rest >= range / 2 ? rest - range : rest;
 }
 
-Lanes Lanes::spread(std::size_t count) const {
+KernelLanes KernelLanes::spread(std::size_t count) const {
   if (!isOne() || isUnknown || count <= 1) return *this;
-  Lanes lanes(std::vector<double>(count, m_number), type);
+  KernelLanes lanes(std::vector<double>(count, m_number), type);
   lanes.memory = memory;
   return lanes;
 }
 
-Lanes tupleOf(std::vector<Lanes> parts) {
-  Lanes tuple;
-  for (const Lanes& part : parts) tuple.isUnknown = tuple.isUnknown || part.isUnknown;
-  tuple.parts = std::make_shared<const std::vector<Lanes>>(std::move(parts));
+KernelLanes tupleOf(std::vector<KernelLanes> parts) {
+  KernelLanes tuple;
+  for (const KernelLanes& part : parts) tuple.isUnknown = tuple.isUnknown || part.isUnknown;
+  tuple.parts = std::make_shared<const std::vector<KernelLanes>>(std::move(parts));
   return tuple;
 }
 
-Lanes castLanes(const Lanes& value, LaneType type) {
+KernelLanes castLanes(const KernelLanes& value, LaneType type) {
   if (value.type == type || (isFloatLane(type) && !value.parts)) {
-    Lanes same = value;
+    KernelLanes same = value;
     same.type = type;
     return same;
   }
   return mapLanes(value, type, [&](double x) { return asLane(type, x); });
 }
 
-Lanes chooseLanes(const Lanes& condition, const Lanes& a, const Lanes& b) {
+KernelLanes chooseLanes(const KernelLanes& condition, const KernelLanes& a, const KernelLanes& b) {
   const LaneType type = commonLane(a, b);
-  if (condition.isUnknown) return Lanes::unknown(type);
+  if (condition.isUnknown) return KernelLanes::unknown(type);
   if (condition.isOne()) {
-    Lanes chosen = condition.at(0) != 0 ? a : b;
+    KernelLanes chosen = condition.at(0) != 0 ? a : b;
     chosen.type = type;
-    const Lanes& other = condition.at(0) != 0 ? b : a;
+    const KernelLanes& other = condition.at(0) != 0 ? b : a;
     return chosen.isOne() && !other.isOne() ? chosen.spread(other.size()) : chosen;
   }
   if (a.isUnknown || b.isUnknown) {
     // Where no lane asks for what is not known, it does not matter.
     bool takesA = false, takesB = false;
     for (std::size_t i = 0; i < condition.size(); ++i) (condition.at(i) != 0 ? takesA : takesB) = true;
-    if ((a.isUnknown && takesA) || (b.isUnknown && takesB)) return Lanes::unknown(type);
+    if ((a.isUnknown && takesA) || (b.isUnknown && takesB)) return KernelLanes::unknown(type);
   }
   std::vector<double> result(condition.size());
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = condition.at(i) != 0 ? a.at(i) : b.at(i);
   return {std::move(result), type};
 }
 
-LaneType commonLane(const Lanes& a, const Lanes& b) {
+LaneType commonLane(const KernelLanes& a, const KernelLanes& b) {
   if (a.type == b.type) return a.type;
   const bool isMixed = (a.type == LaneType::Float16 && b.type == LaneType::BFloat16) ||
                        (b.type == LaneType::Float16 && a.type == LaneType::BFloat16);
   return isMixed ? LaneType::Float32 : std::max(a.type, b.type);
 }
 
-Lanes operateLanes(std::string_view sign, const Lanes& a, const Lanes& b) {
+KernelLanes operateLanes(std::string_view sign, const KernelLanes& a, const KernelLanes& b) {
   const LaneType type = commonLane(a, b);
   const auto number = [&](const auto& function) {
     if (isFloatLane(type)) return zipLanes(a, b, type, function);
@@ -222,16 +222,16 @@ Lanes operateLanes(std::string_view sign, const Lanes& a, const Lanes& b) {
   if (sign == "!=") return truth([](double x, double y) { return x != y; });
   if (sign == "&&" || sign == "and") return truth([](double x, double y) { return x != 0 && y != 0; });
   if (sign == "||" || sign == "or") return truth([](double x, double y) { return x != 0 || y != 0; });
-  if (isFloatLane(type)) return Lanes::unknown(type);
+  if (isFloatLane(type)) return KernelLanes::unknown(type);
   if (sign == "&") return number([](double x, double y) { return double(std::int64_t(x) & std::int64_t(y)); });
   if (sign == "|") return number([](double x, double y) { return double(std::int64_t(x) | std::int64_t(y)); });
   if (sign == "^") return number([](double x, double y) { return double(std::int64_t(x) ^ std::int64_t(y)); });
   if (sign == "<<") return number([](double x, double y) { return shifted(x, y, true); });
   if (sign == ">>") return number([](double x, double y) { return shifted(x, y, false); });
-  return Lanes::unknown(type);
+  return KernelLanes::unknown(type);
 }
 
-bool isDecidedByRounding(std::string_view name, const Lanes& value) {
+bool isDecidedByRounding(std::string_view name, const KernelLanes& value) {
   static constexpr std::array<std::string_view, 4> steps = {"floor", "ceil", "trunc", "frac"};
   if (value.isUnknown || std::ranges::find(steps, name) == steps.end()) return false;
   for (std::size_t i = 0; i < value.size(); ++i) {

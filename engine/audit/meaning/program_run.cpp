@@ -7,83 +7,16 @@
 #include <fmt/format.h>
 
 #include "engine/audit/kernels/kernel_model.h"
+#include "engine/audit/meaning/kernel_texts.h"
 
 namespace kerf::inline audit {
 namespace {
 
 using Kind = RunValue::Kind;
 
-/// Calls `visit` with the place of each element, in the order of the sizes.
-template <class Visit>
-void forPlaces(const RunTensor& tensor, const Visit& visit) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : tensor.sizes) count *= size;
-  std::vector<std::int64_t> at(tensor.sizes.size(), 0);
-  std::int64_t place = tensor.offset;
-  for (std::int64_t i = 0; i < count; ++i) {
-    visit(std::size_t(i), place);
-    for (std::size_t d = at.size(); d-- > 0;) {
-      place += tensor.strides[d];
-      if (++at[d] < tensor.sizes[d]) break;
-      place -= at[d] * tensor.strides[d];
-      at[d] = 0;
-    }
-  }
-}
-
-std::size_t countOf(const Sizes& sizes) {
-  std::size_t count = 1;
-  for (const std::int64_t size : sizes) count *= std::size_t(size);
-  return count;
-}
-
-std::int64_t spanOf(const Sizes& sizes, const Sizes& strides) {
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return last + 1;
-}
-
-RunValue tensorValue(const DenseNumbers& numbers, const Sizes& strides) {
-  RunValue value;
-  value.kind = Kind::Tensor;
-  const DType dtype = numbers.dtype;
-  value.tensor.dtype = dtype;
-  value.tensor.sizes = numbers.sizes;
-  value.tensor.strides = strides;
-  const std::string_view name = dtypeInfo(dtype).torchName;
-  value.tensor.memory =
-      std::make_shared<RunMemory>(laneTypeOf(elementType(name)), std::size_t(spanOf(numbers.sizes, strides)));
-  (void)value.tensor.write(numbers);
-  return value;
-}
-
-RunValue otherValue(Value value) {
-  RunValue made;
-  made.kind = Kind::Other;
-  made.number = std::move(value);
-  return made;
-}
-
-RunValue numberValue(Value value) {
-  RunValue made = otherValue(std::move(value));
-  made.kind = Kind::Number;
-  return made;
-}
-
-std::optional<double> realOf(const RunValue& value) {
-  if (value.kind != Kind::Number) return std::nullopt;
-  if (const auto* const whole = value.number.as<std::int64_t>()) return double(*whole);
-  if (const double* const real = value.number.as<double>()) return *real;
-  if (const bool* const flag = value.number.as<bool>()) return double(*flag);
-  return std::nullopt;
-}
-
 class Wrapper {
  public:
-  explicit Wrapper(const RunContext& context) : m_context(context) { findKernels(context.program.module); }
+  explicit Wrapper(const RunContext& context) : m_context(context), m_kernels(kernelTexts(context.program.module)) {}
 
   RunOutcome run() {
     block(m_context.program.call->items[1]);
@@ -95,28 +28,6 @@ class Wrapper {
   }
 
  private:
-  struct KernelText {
-    bool isTriton = false;
-    std::string name;
-    const SyntaxNode* text = nullptr;
-    std::unique_ptr<KernelMachine> machine;
-  };
-
-  void findKernels(const SyntaxNode& module) {
-    for (const SyntaxNode& node : module.items) {
-      if (!node.is(SyntaxKind::Assign) || !node.items[0].is(SyntaxKind::Name)) continue;
-      const SyntaxNode& value = node.items[1];
-      const std::string callee = value.callee();
-      if (!callee.starts_with("async_compile.") || value.argumentCount() < 2 || !value.argument(1).is(SyntaxKind::Text))
-        continue;
-      KernelText kernel;
-      kernel.isTriton = callee == "async_compile.triton";
-      kernel.name = value.argument(0).is(SyntaxKind::Text) ? value.argument(0).text : node.items[0].text;
-      kernel.text = &value.argument(1);
-      m_kernels.insert_or_assign(node.items[0].text, std::move(kernel));
-    }
-  }
-
   // --- statements ---------------------------------------------------------------------------------------------------
 
   void stop(const SyntaxNode& node, std::string_view why) {
@@ -310,23 +221,7 @@ class Wrapper {
     }
     const auto b = realOf(evaluate(node.items[1]));
     if (!b) return {};
-    const bool isWhole = *a == std::trunc(*a) && *b == std::trunc(*b) && node.text != "/";
-    double value = 0;
-    if (node.text == "+")
-      value = *a + *b;
-    else if (node.text == "-")
-      value = *a - *b;
-    else if (node.text == "*")
-      value = *a * *b;
-    else if (node.text == "//" && *b != 0)
-      value = std::floor(*a / *b);
-    else if (node.text == "%" && *b != 0)
-      value = *a - *b * std::floor(*a / *b);
-    else if (node.text == "/" && *b != 0)
-      value = *a / *b;
-    else
-      return {};
-    return isWhole ? numberValue(std::int64_t(value)) : numberValue(value);
+    return calculated(node.text, *a, *b);
   }
 
   RunValue call(const SyntaxNode& node) {
@@ -424,7 +319,7 @@ class Wrapper {
     made.hasResult = true;
   }
 
-  RunValue launch(KernelText& kernel, const SyntaxNode& node) {
+  RunValue launch(ProgramKernel& kernel, const SyntaxNode& node) {
     const int call = newCall(node, kernel.name);
     std::vector<RunArgument> arguments;
     std::vector<RunValue> given;
@@ -587,8 +482,8 @@ class Wrapper {
 
   static constexpr std::int64_t mostElements = std::int64_t(1) << 28;
   const RunContext& m_context;
+  std::map<std::string, ProgramKernel, std::less<>> m_kernels;
   RunOutcome m_outcome;
-  std::map<std::string, KernelText, std::less<>> m_kernels;
   std::map<std::string, RunValue, std::less<>> m_values, m_inputs;
   std::map<std::string, Value, std::less<>> m_pending;  ///< inputs that nothing has used yet
   std::set<std::string, std::less<>> m_inputNames;
@@ -597,26 +492,6 @@ class Wrapper {
 };
 
 }  // namespace
-
-DenseNumbers RunTensor::numbers() const {
-  DenseNumbers numbers{sizes, dtype, std::vector<double>(countOf(sizes)), true};
-  forPlaces(*this, [&](std::size_t i, std::int64_t place) {
-    const bool isInside = place >= 0 && place < std::int64_t(memory->values.size());
-    numbers.isKnown = numbers.isKnown && isInside && memory->states[std::size_t(place)] == RunMemory::State::Known;
-    if (isInside) numbers.values[i] = memory->values[std::size_t(place)];
-  });
-  return numbers;
-}
-
-bool RunTensor::write(const DenseNumbers& numbers) const {
-  if (numbers.values.size() != countOf(sizes) || !numbers.isKnown) return false;
-  forPlaces(*this, [&](std::size_t i, std::int64_t place) {
-    if (place < 0 || place >= std::int64_t(memory->values.size())) return;
-    memory->values[std::size_t(place)] = asLane(memory->type, numbers.values[i]);
-    memory->states[std::size_t(place)] = RunMemory::State::Known;
-  });
-  return true;
-}
 
 RunOutcome runProgram(const RunContext& context) { return Wrapper(context).run(); }
 

@@ -11,28 +11,10 @@
 
 #include "engine/audit/meaning/drawn_operators.h"
 #include "engine/audit/meaning/kernel_machine.h"
+#include "engine/audit/meaning/run_values.h"
 #include "engine/audit/program/output_program.h"
 
 namespace kerf::inline audit {
-
-struct RunTensor {
-  std::shared_ptr<RunMemory> memory;
-  Sizes sizes, strides;
-  std::int64_t offset = 0;
-  DType dtype = DType::Float32;
-
-  DenseNumbers numbers() const;
-  /// False where the sizes differ.
-  bool write(const DenseNumbers& numbers) const;
-};
-
-struct RunValue {
-  enum class Kind { Unknown, None, Number, Tensor, List, Other };
-  Kind kind = Kind::Unknown;
-  Value number;  ///< of Number and Other: as operators take it
-  RunTensor tensor;
-  std::vector<RunValue> items;
-};
 
 /// One statement that writes buffers.
 struct RunCall {

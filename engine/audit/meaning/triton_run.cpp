@@ -30,7 +30,7 @@ class TritonMachine final : public KernelMachine {
   std::string run(const std::vector<RunArgument>& arguments) override {
     if (m_kernel == nullptr) return "it has no definition that can be read";
     if (const std::string why = bind(arguments); !why.empty()) return why;
-    const std::unordered_map<std::string, Lanes> start = m_values;
+    const std::unordered_map<std::string, KernelLanes> start = m_values;
     const double x = extent("xnumel"), y = extent("ynumel"), z = extent("znumel");
     if (extent("r1_numel") > 0) return "it reduces two axes";
     if (x <= 0) return "its size is not known";
@@ -56,7 +56,7 @@ class TritonMachine final : public KernelMachine {
       if (!each.keywords.empty()) continue;
       if (given == arguments.size()) return "the call gives too few arguments";
       const RunArgument& argument = arguments[given++];
-      Lanes value(argument.number, argument.memory == nullptr ? LaneType::Int32 : argument.memory->type);
+      KernelLanes value(argument.number, argument.memory == nullptr ? LaneType::Int32 : argument.memory->type);
       if (argument.memory != nullptr) {
         value.memory = int(m_memories.size());
         m_memories.push_back(argument.memory);
@@ -120,7 +120,7 @@ class TritonMachine final : public KernelMachine {
     }
   }
 
-  void assign(const SyntaxNode& target, Lanes value) {
+  void assign(const SyntaxNode& target, KernelLanes value) {
     if (target.is(SyntaxKind::Name)) {
       m_values[target.text] = std::move(value);
       return;
@@ -128,7 +128,7 @@ class TritonMachine final : public KernelMachine {
     if (!target.is(SyntaxKind::Tuple)) return stop(target, "assigns to what is no name");
     for (std::size_t i = 0; i < target.items.size(); ++i)
       m_values[target.items[i].text] =
-          value.parts && i < value.parts->size() ? (*value.parts)[i] : Lanes::unknown(value.type);
+          value.parts && i < value.parts->size() ? (*value.parts)[i] : KernelLanes::unknown(value.type);
   }
 
   void loop(const SyntaxNode& node) {
@@ -137,7 +137,8 @@ class TritonMachine final : public KernelMachine {
     if ((callee != "tl.range" && callee != "range" && callee != "tl.static_range") || range.argumentCount() < 3 ||
         node.items[0].items.size() != 1)
       return stop(node, "is a loop of another kind");
-    const Lanes from = evaluate(range.argument(0)), to = evaluate(range.argument(1)), by = evaluate(range.argument(2));
+    const KernelLanes from = evaluate(range.argument(0)), to = evaluate(range.argument(1)),
+                      by = evaluate(range.argument(2));
     if (from.isUnknown || to.isUnknown || by.isUnknown || by.at(0) <= 0)
       return stop(node, "has bounds that are not known");
     for (double at = from.at(0); at < to.at(0) && !isStopped(); at += by.at(0)) {
@@ -148,19 +149,19 @@ class TritonMachine final : public KernelMachine {
 
   // --- expressions --------------------------------------------------------------------------------------------------
 
-  Lanes number(const SyntaxNode& node) const override {
+  KernelLanes number(const SyntaxNode& node) const override {
     if (const auto integer = node.integer()) return {double(*integer), LaneType::Int32};
     double value = std::numeric_limits<double>::quiet_NaN();
     std::from_chars(node.text.data(), node.text.data() + node.text.size(), value);
-    return std::isnan(value) ? Lanes::unknown() : Lanes(value, LaneType::Float32);
+    return std::isnan(value) ? KernelLanes::unknown() : KernelLanes(value, LaneType::Float32);
   }
 
-  Lanes item(const SyntaxNode& node) override { return evaluate(node.items[0]); }  // x[:, None]
+  KernelLanes item(const SyntaxNode& node) override { return evaluate(node.items[0]); }  // x[:, None]
 
-  Lanes binary(const SyntaxNode& node) override {
+  KernelLanes binary(const SyntaxNode& node) override {
     if (node.text == "is") {
       const auto a = typeAt(node.items[0]), b = typeAt(node.items[1]);
-      return a && b ? Lanes(*a == *b, LaneType::Bool) : Lanes::unknown(LaneType::Bool);
+      return a && b ? KernelLanes(*a == *b, LaneType::Bool) : KernelLanes::unknown(LaneType::Bool);
     }
     return KernelMachine::binary(node);
   }
@@ -178,17 +179,17 @@ class TritonMachine final : public KernelMachine {
     if (!shape.is(SyntaxKind::Tuple)) return 0;
     double count = 1;
     for (const SyntaxNode& each : shape.items) {
-      const Lanes size = evaluate(each);
+      const KernelLanes size = evaluate(each);
       if (size.isUnknown) return 0;
       count *= size.at(0);
     }
     return count >= 1 && count <= 1 << 22 ? std::size_t(count) : 0;
   }
 
-  Lanes call(const SyntaxNode& node, const CallName& name) override {
+  KernelLanes call(const SyntaxNode& node, const CallName& name) override {
     struct Form {
       std::string_view name;
-      Lanes (TritonMachine::*run)(const SyntaxNode&);
+      KernelLanes (TritonMachine::*run)(const SyntaxNode&);
     };
     static constexpr std::array<Form, 22> forms = {{{"load", &TritonMachine::load},
                                                     {"store", &TritonMachine::store},
@@ -219,8 +220,8 @@ class TritonMachine final : public KernelMachine {
     return computed(node, name);
   }
 
-  Lanes computed(const SyntaxNode& node, const CallName& name) {
-    std::vector<Lanes> given;
+  KernelLanes computed(const SyntaxNode& node, const CallName& name) {
+    std::vector<KernelLanes> given;
     for (std::size_t i = 0; i < node.argumentCount(); ++i) {
       if (!node.keywords[i].empty()) continue;
       given.push_back(evaluate(node.argument(i)));
@@ -230,7 +231,7 @@ class TritonMachine final : public KernelMachine {
     if (auto reduced = reducedLanes(name.last, given, std::size_t(extent))) return *reduced;
     const bool isTest = name.last.starts_with("is") || name.last == "signbit";
     if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
-      return Lanes::unknown(given[0].type);
+      return KernelLanes::unknown(given[0].type);
     if (name.unary != nullptr && given.size() == 1)
       return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
     if (name.binary != nullptr && given.size() >= 2)
@@ -238,164 +239,168 @@ class TritonMachine final : public KernelMachine {
                       name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
                       name.binary);
     // What is given pointers may write through them.
-    for (const Lanes& each : given)
+    for (const KernelLanes& each : given)
       if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
-    return Lanes::unknown();
+    return KernelLanes::unknown();
   }
 
-  Lanes converted(const SyntaxNode& node) {
-    const Lanes value = evaluate(node.items[0].items[0]);
+  KernelLanes converted(const SyntaxNode& node) {
+    const KernelLanes value = evaluate(node.items[0].items[0]);
     const auto type = node.argumentCount() > 0 ? typeAt(node.argument(0)) : std::nullopt;
-    if (!type || node.keyword("bitcast") != nullptr || value.memory >= 0) return Lanes::unknown();
+    if (!type || node.keyword("bitcast") != nullptr || value.memory >= 0) return KernelLanes::unknown();
     spend(value.size());
     return castLanes(value, *type);
   }
 
-  Lanes maskOf(const SyntaxNode& node, std::size_t place) {
+  KernelLanes maskOf(const SyntaxNode& node, std::size_t place) {
     const SyntaxNode* mask = node.keyword("mask");
     if (mask == nullptr && node.argumentCount() > place && node.keywords[place].empty()) mask = &node.argument(place);
-    return mask == nullptr || mask->isName("None") ? Lanes(1, LaneType::Bool) : evaluate(*mask);
+    return mask == nullptr || mask->isName("None") ? KernelLanes(1, LaneType::Bool) : evaluate(*mask);
   }
 
-  Lanes load(const SyntaxNode& node) {
-    const Lanes pointer = evaluate(node.argument(0));
+  KernelLanes load(const SyntaxNode& node) {
+    const KernelLanes pointer = evaluate(node.argument(0));
     if (pointer.parts) return loadAt((*pointer.parts)[0], (*pointer.parts)[1], 0);
-    const Lanes mask = maskOf(node, 1);
+    const KernelLanes mask = maskOf(node, 1);
     const SyntaxNode* const other = node.keyword("other");
-    const Lanes rest = other == nullptr ? Lanes(0, LaneType::Float32) : evaluate(*other);
+    const KernelLanes rest = other == nullptr ? KernelLanes(0, LaneType::Float32) : evaluate(*other);
     return loadAt(pointer, mask, rest.isUnknown ? 0 : rest.at(0));
   }
 
-  Lanes write(const SyntaxNode& node, StoreMode mode) {
+  KernelLanes write(const SyntaxNode& node, StoreMode mode) {
     if (node.argumentCount() < 2) return {};
-    const Lanes pointer = evaluate(node.argument(0)), value = evaluate(node.argument(1));
+    const KernelLanes pointer = evaluate(node.argument(0)), value = evaluate(node.argument(1));
     if (pointer.parts)
       storeAt((*pointer.parts)[0], value, (*pointer.parts)[1], mode);
     else
       storeAt(pointer, value, maskOf(node, 2), mode);
     return {};
   }
-  Lanes store(const SyntaxNode& node) { return write(node, StoreMode::Set); }
-  Lanes atomic(const SyntaxNode& node) { return write(node, StoreMode::Add); }
+  KernelLanes store(const SyntaxNode& node) { return write(node, StoreMode::Set); }
+  KernelLanes atomic(const SyntaxNode& node) { return write(node, StoreMode::Add); }
 
-  Lanes arange(const SyntaxNode& node) {
-    const Lanes from = evaluate(node.argument(0)), to = node.argumentCount() > 1 ? evaluate(node.argument(1)) : from;
+  KernelLanes arange(const SyntaxNode& node) {
+    const KernelLanes from = evaluate(node.argument(0)),
+                      to = node.argumentCount() > 1 ? evaluate(node.argument(1)) : from;
     const double count = to.at(0) - from.at(0);
-    if (from.isUnknown || to.isUnknown || count < 1 || count > 1 << 22) return Lanes::unknown(LaneType::Int32);
+    if (from.isUnknown || to.isUnknown || count < 1 || count > 1 << 22) return KernelLanes::unknown(LaneType::Int32);
     if (count == 1) return {from.at(0), LaneType::Int32};
     std::vector<double> lanes(std::size_t(count), 0);
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = from.at(0) + double(i);
     return {std::move(lanes), LaneType::Int32};
   }
 
-  Lanes full(const SyntaxNode& node) {
+  KernelLanes full(const SyntaxNode& node) {
     const bool isZeros = node.callee() == "tl.zeros";
-    Lanes value = isZeros                    ? Lanes(0, LaneType::Int32)
-                  : node.argumentCount() > 1 ? evaluate(node.argument(1))
-                                             : Lanes::unknown();
+    KernelLanes value = isZeros                    ? KernelLanes(0, LaneType::Int32)
+                        : node.argumentCount() > 1 ? evaluate(node.argument(1))
+                                                   : KernelLanes::unknown();
     const std::size_t place = isZeros ? 1 : 2;
     if (node.argumentCount() > place)
       if (const auto type = typeAt(node.argument(place))) value = castLanes(value, *type);
     const std::size_t lanes = lanesOf(node.argument(0));
-    return lanes == 0 ? Lanes::unknown(value.type) : value.spread(lanes);
+    return lanes == 0 ? KernelLanes::unknown(value.type) : value.spread(lanes);
   }
 
-  Lanes broadcast(const SyntaxNode& node) {
-    const Lanes value = evaluate(node.argument(0));
+  KernelLanes broadcast(const SyntaxNode& node) {
+    const KernelLanes value = evaluate(node.argument(0));
     const std::size_t lanes = node.argumentCount() > 1 ? lanesOf(node.argument(1)) : 0;
-    return lanes == 0 ? Lanes::unknown(value.type) : value.spread(lanes);
+    return lanes == 0 ? KernelLanes::unknown(value.type) : value.spread(lanes);
   }
 
-  Lanes where(const SyntaxNode& node) {
-    if (node.argumentCount() < 3) return Lanes::unknown();
-    const Lanes condition = evaluate(node.argument(0)), a = evaluate(node.argument(1)), b = evaluate(node.argument(2));
+  KernelLanes where(const SyntaxNode& node) {
+    if (node.argumentCount() < 3) return KernelLanes::unknown();
+    const KernelLanes condition = evaluate(node.argument(0)), a = evaluate(node.argument(1)),
+                      b = evaluate(node.argument(2));
     spend(condition.size());
     return chooseLanes(condition, a, b);
   }
 
-  Lanes first(const SyntaxNode& node) {
-    return node.argumentCount() > 0 ? evaluate(node.argument(0)) : Lanes::unknown();
+  KernelLanes first(const SyntaxNode& node) {
+    return node.argumentCount() > 0 ? evaluate(node.argument(0)) : KernelLanes::unknown();
   }
-  Lanes nothing(const SyntaxNode&) { return {}; }
-  Lanes unknownBlock(const SyntaxNode& node) {
+  KernelLanes nothing(const SyntaxNode&) { return {}; }
+  KernelLanes unknownBlock(const SyntaxNode& node) {
     stop(node, "moves a block pointer");
-    return Lanes::unknown();
+    return KernelLanes::unknown();
   }
   std::size_t axisOf(const SyntaxNode& node) {
     const auto axis = node.argumentCount() > 0 ? node.argument(0).integer() : std::nullopt;
     return axis && *axis >= 0 && *axis < 3 ? std::size_t(*axis) : 0;
   }
-  Lanes program(const SyntaxNode& node) { return {m_program[axisOf(node)], LaneType::Int32}; }
+  KernelLanes program(const SyntaxNode& node) { return {m_program[axisOf(node)], LaneType::Int32}; }
   /// A grid that is too long for y goes on in z: here y has no limit.
-  Lanes programs(const SyntaxNode& node) { return {m_programs[axisOf(node)], LaneType::Int32}; }
+  KernelLanes programs(const SyntaxNode& node) { return {m_programs[axisOf(node)], LaneType::Int32}; }
 
-  Lanes floatOf(const SyntaxNode& node) {
-    if (node.argumentCount() == 0) return Lanes::unknown();
+  KernelLanes floatOf(const SyntaxNode& node) {
+    if (node.argumentCount() == 0) return KernelLanes::unknown();
     const SyntaxNode& text = node.argument(0);
     if (!text.is(SyntaxKind::Text)) return castLanes(evaluate(text), LaneType::Float32);
     const double endless = std::numeric_limits<double>::infinity();
     if (text.text == "inf" || text.text == "+inf") return {endless, LaneType::Float32};
     if (text.text == "-inf") return {-endless, LaneType::Float32};
-    return text.text == "nan" ? Lanes(std::numeric_limits<double>::quiet_NaN(), LaneType::Float32) : Lanes::unknown();
+    return text.text == "nan" ? KernelLanes(std::numeric_limits<double>::quiet_NaN(), LaneType::Float32)
+                              : KernelLanes::unknown();
   }
 
-  Lanes blockPointer(const SyntaxNode& node) {
-    const Lanes base = node.argumentCount() > 0 ? evaluate(node.argument(0)) : Lanes::unknown();
+  KernelLanes blockPointer(const SyntaxNode& node) {
+    const KernelLanes base = node.argumentCount() > 0 ? evaluate(node.argument(0)) : KernelLanes::unknown();
     BlockShape shape;
     for (const auto& [keyword, into] : {std::pair("shape", &shape.sizes), std::pair("strides", &shape.strides),
                                         std::pair("block_shape", &shape.block), std::pair("offsets", &shape.offsets)}) {
       const SyntaxNode* const list = node.keyword(keyword);
-      if (list == nullptr) return Lanes::unknown();
+      if (list == nullptr) return KernelLanes::unknown();
       for (const SyntaxNode& each : list->items) {
-        const Lanes value = evaluate(each);
-        if (value.isUnknown || !value.isOne()) return Lanes::unknown();
+        const KernelLanes value = evaluate(each);
+        if (value.isUnknown || !value.isOne()) return KernelLanes::unknown();
         into->push_back(value.at(0));
       }
     }
     const auto places = blockPlaces(base, shape);
-    return places ? tupleOf({places->first, places->second}) : Lanes::unknown();
+    return places ? tupleOf({places->first, places->second}) : KernelLanes::unknown();
   }
 
   /// Of a function that the kernel's text defines, for one element after the other.
-  Lanes scan(const SyntaxNode& node) {
-    if (node.argumentCount() < 3) return Lanes::unknown();
-    const Lanes given = evaluate(node.argument(0));
+  KernelLanes scan(const SyntaxNode& node) {
+    if (node.argumentCount() < 3) return KernelLanes::unknown();
+    const KernelLanes given = evaluate(node.argument(0));
     const auto function = m_functions.find(node.argument(2).text);
     if (!given.parts || given.isUnknown || function == m_functions.end() || node.keyword("reverse") != nullptr)
-      return Lanes::unknown();
+      return KernelLanes::unknown();
     const std::size_t width = given.parts->size(), count = (*given.parts)[0].size();
     std::vector<std::vector<double>> results(width, std::vector<double>(count));
-    std::vector<Lanes> kept;
+    std::vector<KernelLanes> kept;
     for (std::size_t i = 0; i < count && !isStopped(); ++i) {
-      std::vector<Lanes> next;
-      for (const Lanes& part : *given.parts) next.push_back({part.at(i), part.type});
+      std::vector<KernelLanes> next;
+      for (const KernelLanes& part : *given.parts) next.push_back({part.at(i), part.type});
       kept = i == 0 ? next : combined(*function->second, kept, next);
-      if (kept.size() != width) return Lanes::unknown();
+      if (kept.size() != width) return KernelLanes::unknown();
       for (std::size_t k = 0; k < width; ++k) {
-        if (kept[k].isUnknown) return Lanes::unknown();
+        if (kept[k].isUnknown) return KernelLanes::unknown();
         results[k][i] = kept[k].at(0);
       }
     }
-    std::vector<Lanes> parts;
+    std::vector<KernelLanes> parts;
     for (std::size_t k = 0; k < width; ++k) parts.emplace_back(std::move(results[k]), (*given.parts)[k].type);
     return tupleOf(std::move(parts));
   }
 
-  std::vector<Lanes> combined(const SyntaxNode& function, const std::vector<Lanes>& a, const std::vector<Lanes>& b) {
+  std::vector<KernelLanes> combined(const SyntaxNode& function, const std::vector<KernelLanes>& a,
+                                    const std::vector<KernelLanes>& b) {
     const std::vector<SyntaxNode>& names = function.items[0].items;
     if (names.size() != a.size() + b.size()) return {};
     for (std::size_t i = 0; i < names.size(); ++i) m_values[names[i].text] = i < a.size() ? a[i] : b[i - a.size()];
     m_hasReturned = false;
     block(function.items[1]);
     m_hasReturned = false;
-    return m_returned.parts ? *m_returned.parts : std::vector<Lanes>{m_returned};
+    return m_returned.parts ? *m_returned.parts : std::vector<KernelLanes>{m_returned};
   }
 
   SyntaxNode m_module;
   const SyntaxNode* m_kernel = nullptr;
   std::unordered_map<std::string, const SyntaxNode*> m_functions;
   std::array<double, 3> m_program{}, m_programs{};
-  Lanes m_returned;
+  KernelLanes m_returned;
   bool m_hasReturned = false;
 };
 
