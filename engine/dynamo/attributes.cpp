@@ -257,10 +257,11 @@ void InstructionTranslator::storeAttribute(VariableTracker object, const std::st
                                              PyFunction_Check(object.get()) || object.source != nullptr);
   const bool programClass = PyType_Check(object.get()) &&
                             (reinterpret_cast<PyTypeObject*>(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
-  if (programClass && value != nullptr) {
-    m_tracer.effects.storeGlobal(object.get(), attribute, Ref::borrow(value));
-    return;
-  }
+  if (programClass && value != nullptr)
+    unsupported("Failed to trace builtin operator",
+                "Dynamo does not know how to trace builtin operator `setattr` with argument types ['type', 'str', '" +
+                    typeNameOf(value) + "'] (has_kwargs False)",
+                "builtin setattr");
   if (PyModule_Check(object.get()) && value != nullptr) {
     m_tracer.effects.storeGlobal(PyModule_GetDict(object.get()), attribute, Ref::borrow(value));
     return;

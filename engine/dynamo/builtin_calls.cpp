@@ -243,6 +243,11 @@ Ref graphFunction(PyObject* callable) {
 std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* callable, PyObject* args,
                                            PyObject* kwargs, std::vector<VariableTracker>& sources) {
   if (callable == reinterpret_cast<PyObject*>(&PyType_Type) && kwargs == nullptr) return typeOf(t, args, sources);
+  if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && kwargs == nullptr && PyTuple_GET_SIZE(args) == 1 &&
+      proxyOf(PyTuple_GET_ITEM(args, 0)) != nullptr)
+    return VariableTracker{
+        tensorMethod(t.tracer(), PyTuple_GET_ITEM(args, 0), "item", Ref::steal(PyTuple_New(0)).get(), nullptr), nullptr,
+        false};
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && kwargs == nullptr) return superOf(t, args, sources);
   if (isPartial(callable)) {
     const Ref function = attributeOf(callable, "func");
@@ -251,6 +256,7 @@ std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* c
     const Ref named = Ref::steal(PyDict_Copy(attributeOf(callable, "keywords").get()));
     if (kwargs != nullptr) PyDict_Update(named.get(), kwargs);
     t.tracer().realizeDeep(first.get());
+    t.tracer().graph.realizeNodes(first.get());
     t.tracer().realizeDeep(attributeOf(callable, "keywords").get());
     for (VariableTracker& source : sources) t.tracer().realize(source);
     return t.callWith(plain(function.get()), all.get(), named.get(), {});

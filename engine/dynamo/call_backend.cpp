@@ -1,5 +1,8 @@
 #include "engine/dynamo/call_backend.h"
 
+#include <functional>
+
+#include "engine/dynamo/nested_graph.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/torch_api/small_types.h"
 
@@ -23,20 +26,21 @@ Ref shapeOf(const Node& node) {
   return Ref::steal(PyTuple_Pack(3, sizes.get(), dtype.get(), meta.requiresGrad ? Py_True : Py_False));
 }
 
+using NodeLookup = std::function<const Node&(NodeId)>;
+
 /// Makes the nodes, one call of torch.fx's builder each.
 class ModuleMaker {
  public:
-  ModuleMaker(Ref builder, const Graph& graph) : m_builder(std::move(builder)), m_graph(graph) {}
+  ModuleMaker(Ref builder, NodeLookup nodes) : m_builder(std::move(builder)), m_lookup(std::move(nodes)) {}
 
-  bool addInput(const FrameInput& input) {
-    const Node& node = m_graph.node(input.node);
+  bool addInput(NodeId id, const Node& node, PyObject* example) {
     const Ref shape = shapeOf(node);
-    return keep(input.node, Ref::steal(PyObject_CallMethod(m_builder.get(), "placeholder", "ssOO", node.name().c_str(),
-                                                           node.target().c_str(), shape.get(), input.proxy.get())));
+    return keep(id, Ref::steal(PyObject_CallMethod(m_builder.get(), "placeholder", "ssOO", node.name().c_str(),
+                                                   node.target().c_str(), shape.get(), example)));
   }
 
   bool addCall(const TracedCall& call) {
-    const Node& node = m_graph.node(call.node);
+    const Node& node = m_lookup(call.node);
     const FilledCall filled = fillCall(call, m_nodes);
     if (!filled.args || (call.kwargs && !filled.kwargs)) return false;
     const Ref target = call.callable ? call.callable : makeText(call.method);
@@ -54,6 +58,11 @@ class ModuleMaker {
     return Ref::steal(PyObject_CallMethod(m_builder.get(), "compile", "OOs", backend, list.get(), name.c_str()));
   }
 
+  Ref finishNested(PyObject* output) {
+    const Ref filled = fillValue(output, m_nodes);
+    return filled ? Ref::steal(PyObject_CallMethod(m_builder.get(), "finish", "(O)", filled.get())) : Ref();
+  }
+
  private:
   bool keep(NodeId id, Ref node) {
     if (!node) return false;
@@ -62,7 +71,7 @@ class ModuleMaker {
   }
 
   Ref m_builder;
-  const Graph& m_graph;
+  NodeLookup m_lookup;
   NodeValues m_nodes;
 };
 
@@ -73,12 +82,25 @@ Ref callBackend(PyObject* backend, const Graph& graph, const CompiledFrame& fram
   const Ref module = Ref::steal(PyImport_ImportModule("torch.fx._of_dynamo"));
   Ref builder = module ? Ref::steal(PyObject_CallMethod(module.get(), "Builder", nullptr)) : Ref();
   if (!builder) return {};
-  ModuleMaker maker(std::move(builder), graph);
+  ModuleMaker maker(std::move(builder), [&](NodeId id) -> const Node& { return graph.node(id); });
   for (const FrameInput& input : frame.inputs)
-    if (!maker.addInput(input)) return {};
+    if (!maker.addInput(input.node, graph.node(input.node), input.proxy.get())) return {};
   for (const TracedCall& call : frame.calls)
     if (!maker.addCall(call)) return {};
   return maker.finish(backend, frame.outputs, frame.graphName);
+}
+
+Ref buildNested(PyObject* builder, const NestedGraph& body) {
+  const NativeScope native;
+  std::unordered_map<std::uint32_t, const Node*> nodes;
+  for (const Node& node : body.nodes) nodes[node.id().index] = &node;
+  ModuleMaker maker(Ref::borrow(builder), [&](NodeId id) -> const Node& { return *nodes.at(id.index); });
+  const std::vector<NodeId> placeholders = body.graph.placeholders();
+  for (std::size_t k = 0; k < placeholders.size(); ++k)
+    if (!maker.addInput(body.inputs[k], body.graph.node(placeholders[k]), Py_None)) return {};
+  for (const TracedCall& call : body.calls)
+    if (!maker.addCall(call)) return {};
+  return maker.finishNested(body.output.get());
 }
 
 bool runBackendCall(const CompiledFrame& frame, NodeValues& values) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/trace_functions.h"
 #include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
@@ -177,10 +179,37 @@ bool iterates(PyObject* callable) {
          std::ranges::find(names, name) != names.end();
 }
 
+/// Lists that methods of constants gave are constants.
+void refuseFrozenChange(FrameTracer& tracer, PyObject* callable, PyObject* self) {
+  static const std::unordered_set<std::string_view> changing = {"append", "extend",  "insert", "pop",
+                                                                "remove", "reverse", "sort",   "clear"};
+  if (self == nullptr || !tracer.frozenLists.contains(self)) return;
+  const std::string name = textOf(attributeOf(callable, "__name__").get());
+  if (changing.contains(name)) refuseListMethod(name);
+}
+
 void realizeAll(FrameTracer& tracer, std::vector<VariableTracker>& sources, PyObject* args, PyObject* kwargs) {
   for (VariableTracker& source : sources) tracer.realize(source);
   tracer.realizeDeep(args);
   if (kwargs != nullptr) tracer.realizeDeep(kwargs);
+}
+
+/// Functions that take functions are traced as Kerf's own stand-ins for them are written.
+VariableTracker callInstead(InstructionTranslator& t, const TracedInstead& other, PyObject* args, PyObject* kwargs,
+                            std::vector<VariableTracker> sources) {
+  Ref all = Ref::borrow(args);
+  if (other.self) {
+    const Ref first = Ref::steal(PyTuple_Pack(1, other.self.get()));
+    all = Ref::steal(PySequence_Concat(first.get(), args));
+    sources.insert(sources.begin(), VariableTracker{other.self, nullptr, false});
+  }
+  try {
+    return t.callWith({other.function, nullptr, false}, all.get(), kwargs, std::move(sources));
+  } catch (Unsupported& reason) {
+    if (reason.stack.empty()) reason.stack = t.tracer().userStack();
+    reason.isError = reason.isError || other.mustTrace;
+    throw;
+  }
 }
 
 }  // namespace
@@ -206,6 +235,12 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   if (kwargs == nullptr && holdsSym(args))
     if (Ref number = callOnNumbers(m_tracer, target, args)) return {std::move(number), nullptr, false};
   if (std::optional<VariableTracker> known = callBuiltin(*this, target, args, kwargs, sources)) return *known;
+  if (isTraceFunction(target)) {
+    for (VariableTracker& source : sources) m_tracer.realize(source);
+    return {m_tracer.checked(PyObject_Call(target, args, kwargs)), nullptr, false};
+  }
+  if (std::optional<TracedInstead> other = tracedInstead(target))
+    return callInstead(*this, *other, args, kwargs, std::move(sources));
   const std::string graphName = graphFunctionName(target);
   if (!graphName.empty()) {
     noteTracedFunctional(m_tracer, target);
@@ -224,8 +259,13 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     }
   }
   StandIn* standIn = m_tracer.effects.find(target);
-  if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && isModule(target) && !hasHooks(m_tracer, *standIn))
-    return callWith(loadAttribute(callable, "forward"), args, kwargs, std::move(sources));
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && isModule(target)) {
+    if (hasHooks(m_tracer, *standIn)) {
+      for (VariableTracker& source : sources) m_tracer.realize(source);
+    } else {
+      return callWith(loadAttribute(callable, "forward"), args, kwargs, std::move(sources));
+    }
+  }
   if (std::optional<VariableTracker> entered = m_tracer.modes.call(target)) return *entered;
   if (callsPython(target)) {
     refuseMarked(target);
@@ -237,6 +277,11 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   }
   const Ref self = PyCFunction_Check(target) ? attributeOf(target, "__self__") : Ref();
   const bool changesOutside = self && m_tracer.effects.isOpaque(self.get()) && !isFrozen(self.get());
+  if (PyType_Check(target) && std::string_view(reinterpret_cast<PyTypeObject*>(target)->tp_name) == "itertools.starmap")
+    unsupported("Unsupported function call",
+                "Dynamo does not know how to trace the function `<class 'itertools.starmap'>`",
+                "call_function ItertoolsVariable(<class 'itertools.starmap'>)",
+                {"Avoid calling `<class 'itertools.starmap'>` in your code."});
   if (changesOutside || !mayCall(target)) {
     for (VariableTracker& source : sources) m_tracer.realize(source);
     refuseBuiltin(target, args, kwargs);
@@ -251,8 +296,14 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     realizeAll(m_tracer, sources, args, kwargs);
     m_tracer.realizeDeep(attributeOf(target, "__self__").get());
   }
+  refuseFrozenChange(m_tracer, target, self.get());
   const Ref wrapped = wrapGraphFunctions(args);
-  return {m_tracer.checked(PyObject_Call(target, wrapped.get(), kwargs)), nullptr, false};
+  Ref made = m_tracer.checked(PyObject_Call(target, wrapped.get(), kwargs));
+  if (self && PyList_CheckExact(made.get()) && isConstant(self.get())) {
+    m_tracer.frozenLists.insert(made.get());
+    m_tracer.kept.push_back(made);
+  }
+  return {std::move(made), nullptr, false};
 }
 
 }  // namespace kerf::inline dynamo

@@ -9,12 +9,17 @@
 
 namespace kerf::inline dynamo {
 
+struct NestedGraph;
+
 struct LoggedGraph {
   std::string name;  ///< "__compiled_fn_1"
   Graph graph;
   std::vector<std::string> sources;  ///< of the placeholders
   std::string ranBy;                 ///< "eager", "aot_eager", "inductor"; "eager (why)" where the backend left it
+  std::vector<Ref> nested;           ///< bodies of higher-order operators, those inside of others too
   std::vector<Ref> inputs;           ///< copies of what they got at first, where the log keeps them
+  /// The body that a get_attr node gets; null for others.
+  const NestedGraph* body(const Node& node) const;
 };
 
 struct LoggedBreak {

@@ -164,6 +164,7 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     }
     rebuilder.know(standIn->value.get(), std::move(real));
   }
+  const NativeScope native;  // what the graph calls is not compiled by itself
   const bool ran = backendCall ? runBackendCall(*this, values)
                    : runner    ? runCompiledGraph(*this, values)
                                : replay(calls, values);

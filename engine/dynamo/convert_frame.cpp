@@ -261,6 +261,7 @@ class Attempt {
       LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}, {}, {}};
       for (const FrameInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
       keepInputs(*compiled, graph);
+      graph.nested = m_tracer.graph.nested();
       graph.ranBy = compileByName(*compiled);
       log.graphs.push_back(std::move(graph));
       countEvent("stats", "unique_graphs");
@@ -324,10 +325,16 @@ class Attempt {
 
 void raiseFullGraph(const Unsupported& reason) {
   const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
-  Ref type = module ? attributeOf(module.get(), "Unsupported") : Ref();
+  Ref type =
+      module ? attributeOf(module.get(), reason.isError ? "UncapturedHigherOrderOpError" : "Unsupported") : Ref();
   PyErr_Clear();
   if (!type) type = Ref::borrow(PyExc_RuntimeError);
-  const std::string text = reasonText(reason.type, reason.explanation, reason.hints, reason.context);
+  std::string text = reasonText(reason.type, reason.explanation, reason.hints, reason.context);
+  if (reason.isError)
+    text =
+        "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph "
+        "break/error:\n\n" +
+        text;
   PyErr_SetString(type.get(), text.c_str());
 }
 
@@ -365,6 +372,10 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         std::optional<BreakPoint> next = trial.breakPointFor(reason);
         // The same break again: what lives there cannot be carried on.
         if (next && breakAt && next->step >= breakAt->step) next.reset();
+        if (reason.isError) {
+          raiseFullGraph(reason);
+          return {nullptr, true};
+        }
         if (!next && options.fullgraph) {
           logBreak(reason, true);
           raiseFullGraph(reason);

@@ -8,6 +8,8 @@
 #include "engine/dynamo/frame_evaluation.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/trace_functions.h"
 #include "engine/ir/printer.h"
 #include "engine/torch_api/compile_hook.h"
 #include "engine/torch_api/torch_environment.h"
@@ -117,16 +119,31 @@ PyObject* reset(PyObject* /*module*/, PyObject* /*none*/) {
   Py_RETURN_NONE;
 }
 
-nlohmann::json graphJson(const LoggedGraph& logged) {
+nlohmann::json nodesJson(const Graph& graph) {
   nlohmann::json nodes = nlohmann::json::array();
-  for (const NodeId id : logged.graph.order()) {
-    const Node& node = logged.graph.node(id);
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
     nodes.push_back({opcodeName(node.op()), node.name(), node.target()});
   }
+  return nodes;
+}
+
+/// "cond_true_1.cond_true_0" for a graph in a graph.
+void addNested(nlohmann::json& into, const Graph& graph, const LoggedGraph& logged, const std::string& prefix) {
+  for (const NodeId id : graph.order())
+    if (const NestedGraph* body = logged.body(graph.node(id))) {
+      into[prefix + body->name] = nodesJson(body->graph);
+      addNested(into, body->graph, logged, prefix + body->name + ".");
+    }
+}
+
+nlohmann::json graphJson(const LoggedGraph& logged) {
+  nlohmann::json nested = nlohmann::json::object();
+  addNested(nested, logged.graph, logged, {});
   return {{"name", logged.name},
-          {"nodes", nodes},
+          {"nodes", nodesJson(logged.graph)},
           {"sources", logged.sources},
-          {"ran_by", logged.ranBy},
+          {"subgraphs", nested},
           {"text", printGraphText(logged.graph)}};
 }
 
@@ -181,7 +198,10 @@ PyObject* makeModule() {
 
 ProgramEnvironment dynamoEnvironment() {
   static std::once_flag once;
-  std::call_once(once, [] { addSubModule({"_dynamo", makeModule}); });
+  std::call_once(once, [] {
+    addSubModule({"_dynamo", makeModule});
+    addSubModule({"_dynamo_trace", makeTraceModule});
+  });
   return torchEnvironment();
 }
 

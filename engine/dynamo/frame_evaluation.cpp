@@ -13,6 +13,7 @@
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/values.h"
+#include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -31,6 +32,7 @@ struct State {
   std::unordered_map<PyCodeObject*, FrameCache> caches;
   std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
   std::unordered_set<PyObject*> written;             ///< code objects that were made here
+  std::unordered_set<PyObject*> chosen;              ///< those of functions that torch.compile got
 };
 
 State& state() {
@@ -232,11 +234,50 @@ bool mayCompile(_PyInterpreterFrame* frame) {
   return mayInline(functionOf(frame)) && name != "contextlib" && name != "functools" && name != "copyreg";
 }
 
+/// Whether a value is a tensor or a module, or holds one in lists, tuples and dicts.
+bool holdsTensor(PyObject* value, std::unordered_set<PyObject*>& seen) {
+  if (value == nullptr || !seen.insert(value).second) return false;
+  if (isTensor(value) || isModule(value)) return true;
+  if (PyType_Check(value)) return isModuleType(reinterpret_cast<PyTypeObject*>(value));
+  const auto sequence = [&] {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
+      if (holdsTensor(PySequence_Fast_GET_ITEM(value, k), seen)) return true;
+    return false;
+  };
+  const bool named = PyTuple_Check(value) && attributeOf(value, "_fields");
+  if (PyList_CheckExact(value) || PyTuple_CheckExact(value) || named) return sequence();
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0; PyDict_CheckExact(value) && PyDict_Next(value, &at, &key, &item) != 0;)
+    if (holdsTensor(item, seen)) return true;
+  return false;
+}
+
+/// A frame that neither names torch nor holds a tensor is not worth a look (has_tensor_in_frame).
+bool isOfInterest(const FrameView& frame) {
+  if (state().chosen.contains(reinterpret_cast<PyObject*>(frame.code))) return true;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(frame.code->co_names); ++k) {
+    PyObject* global = PyDict_GetItemWithError(frame.globals, PyTuple_GET_ITEM(frame.code->co_names, k));
+    if (global != nullptr && isTorchNamespace(global)) return true;
+  }
+  PyErr_Clear();
+  std::unordered_set<PyObject*> seen;
+  for (int slot = 0; slot < frame.code->co_nlocalsplus; ++slot) {
+    PyObject* value = frame.variables[slot];
+    if (holdsTensor(value != nullptr && PyCell_Check(value) ? PyCell_GET(value) : value, seen)) return true;
+  }
+  // Not all places are filled when a frame starts: what it closes over is in its function.
+  PyObject* closure = frame.function ? PyFunction_GET_CLOSURE(frame.function) : nullptr;
+  for (Py_ssize_t k = 0; closure && k < PyTuple_GET_SIZE(closure); ++k)
+    if (holdsTensor(PyCell_GET(PyTuple_GET_ITEM(closure, k)), seen)) return true;
+  return false;
+}
+
 PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   FrameCache& cache = state().caches[frame->f_code];
   if (!cache.code) cache.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
   if (cache.skipped) return evaluateDefault(thread, frame, 0);
   const FrameView view = viewOf(frame);
+  if (cache.entries.empty() && !isOfInterest(view)) return evaluateDefault(thread, frame, 0);
   const CacheEntry* entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
   if (entry == nullptr) {
     if (cache.entries.size() >= kRecompileLimit) return evaluateDefault(thread, frame, 0);
@@ -274,6 +315,8 @@ PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, 
 }  // namespace
 
 PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions& options) {
+  PyObject* inner = PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;
+  if (PyFunction_Check(inner)) state().chosen.insert(PyFunction_GET_CODE(inner));
   return callWithOptions(function, args, kwargs, &options);
 }
 
@@ -285,6 +328,7 @@ void resetCache() {
   state().caches.clear();
   state().seen.clear();
   state().written.clear();
+  state().chosen.clear();
 }
 
 }  // namespace kerf::inline dynamo

@@ -103,7 +103,7 @@ Ref OutputGraph::recordNumbers(const std::string& target, const char* python, co
 }
 
 NodeId OutputGraph::nodeOf(SymState& number) {
-  if (number.node.valid()) return number.node;
+  if (number.node.valid() && !isClosed(number.node)) return number.node;
   m_tracer.noteUse(number);
   const Ref known = computeExpression(m_tracer.symbols.expression(number.number));
   const SymState* state = symOf(known.get());

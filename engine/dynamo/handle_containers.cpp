@@ -69,7 +69,8 @@ void formatValue(T& t, const I& i) {
 }
 
 void listAppend(T& t, const I& i) {
-  const VariableTracker value = t.pop();
+  VariableTracker value = t.popLazy();
+  t.tracer().settle(value);
   t.tracer().checkStatus(PyList_Append(t.peek(i.arg).get(), value.get()));
 }
 

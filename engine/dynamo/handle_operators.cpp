@@ -206,11 +206,17 @@ void guardKeptItem(T& t, const VariableTracker& list, const VariableTracker& key
   t.tracer().realize(held);
 }
 
+void refuseFrozen(T& t, PyObject* container, const char* method) {
+  if (t.tracer().frozenLists.contains(container)) refuseListMethod(method);
+}
+
 void storeSubscr(T& t, const I&) {
-  const VariableTracker key = t.pop();
-  refuseOwnHash(key.get());
+  VariableTracker key = t.popLazy();
   const VariableTracker container = t.pop();
+  t.tracer().realize(key);
+  refuseOwnHash(key.get());
   const VariableTracker value = t.pop();
+  refuseFrozen(t, container.get(), "__setitem__");
   t.tracer().guardKeys(container.get());
   guardKeptItem(t, container, key, value);
   t.tracer().checkStatus(PyObject_SetItem(container.get(), key.get(), value.get()));
@@ -219,6 +225,7 @@ void storeSubscr(T& t, const I&) {
 void deleteSubscr(T& t, const I&) {
   const VariableTracker key = t.pop();
   const VariableTracker container = t.pop();
+  refuseFrozen(t, container.get(), "__delitem__");
   t.tracer().guardKeys(container.get());
   if (PyList_Check(container.get())) t.tracer().realizeDeep(container.get());
   t.tracer().checkStatus(PyObject_DelItem(container.get(), key.get()));

@@ -42,7 +42,7 @@ void deleteFast(T& t, const I& i) {
 void makeCell(T& t, const I& i) {
   VariableTracker& held = t.variables()[static_cast<std::size_t>(i.arg)];
   if (held && PyCell_Check(held.get())) return;
-  t.tracer().realize(held);
+  t.tracer().settle(held);
   held = {Ref::steal(PyCell_New(held.get())), nullptr, false};
   if (t.parent() == nullptr) t.tracer().effects.adoptCell(held.value, Source::cell(t.variableName(i.arg), i.arg));
 }

@@ -47,6 +47,10 @@ std::string InstructionTranslator::where() const {
   return fmt::format("{}:{} in {}", fileNameOf(code()), instruction().line, textOf(code()->co_name));
 }
 
+bool InstructionTranslator::isStandIn() const {
+  return textOf(code()->co_filename).ends_with("torch/_dynamo/_higher_order.py");
+}
+
 VariableTracker InstructionTranslator::popLazy() {
   if (m_stack.empty()) unsupported("Empty stack", "Bytecode takes more values than there are.", where());
   VariableTracker top = std::move(m_stack.back());
@@ -108,8 +112,10 @@ void InstructionTranslator::step() {
     return;
   }
   m_next = m_current + 1;
-  m_tracer.graph.line = now.line;
-  m_tracer.graph.file = fileNameOf(code());
+  if (!isStandIn()) {
+    m_tracer.graph.line = now.line;
+    m_tracer.graph.file = fileNameOf(code());
+  }
   const OpHandler handle = handlerOf(now.op);
   if (handle == nullptr)
     unsupported("Missing bytecode handler",

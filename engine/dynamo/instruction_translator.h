@@ -60,6 +60,8 @@ class InstructionTranslator {
   std::string variableName(int slot) const;
   /// "file.py:3 in f" of the current instruction.
   std::string where() const;
+  /// Whether the frame is of a function that is traced in the place of another one.
+  bool isStandIn() const;
   long steps() const { return m_steps; }
   /// Index of the instruction that is being executed.
   int current() const { return m_current; }

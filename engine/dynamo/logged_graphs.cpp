@@ -1,6 +1,8 @@
 #include "engine/dynamo/logged_graphs.h"
 
+#include "engine/dynamo/nested_graph.h"
 #include "engine/ir/printer.h"
+#include "engine/ir/submodules.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -20,12 +22,23 @@ std::int64_t bytesOf(PyObject* object) {
   return isTensor(object) ? tensorOf(object).numel() * std::int64_t(itemSize(tensorOf(object).dtype())) : 0;
 }
 
+/// A graph with the bodies that it gets.
+GraphModule withBodies(const Graph& graph, const LoggedGraph& logged) {
+  GraphModule module;
+  module.graph = graph;
+  for (const NodeId id : graph.order())
+    if (const NestedGraph* body = logged.body(graph.node(id))) {
+      GraphModule nested = withBodies(body->graph, logged);
+      nested.className = body->name;
+      static_cast<void>(addSubmodule(module, body->name, {std::make_shared<GraphModule>(std::move(nested)), {}}));
+    }
+  return module;
+}
+
 std::string readableText(const LoggedGraph& logged) {
   PythonCodeOptions options;
   options.annotateValues = options.includeStride = options.includeDevice = options.includeStackTraces = true;
-  GraphModule module;
-  module.graph = logged.graph;
-  return printReadable(module, options);
+  return printReadable(withBodies(logged.graph, logged), options);
 }
 
 PyObject* keep(PyObject*, PyObject* bytes) {
@@ -49,6 +62,13 @@ PyObject* graphs(PyObject*, PyObject*) {
 }
 
 }  // namespace
+
+const NestedGraph* LoggedGraph::body(const Node& node) const {
+  for (const Ref& object : nested)
+    if (const NestedGraph* made = nestedOf(object.get()); node.op() == Opcode::GetAttr && made->name == node.target())
+      return made;
+  return nullptr;
+}
 
 void keepInputs(const CompiledFrame& frame, LoggedGraph& graph) {
   std::int64_t& room = captureLog().inputBytes;

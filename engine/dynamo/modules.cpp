@@ -46,8 +46,10 @@ std::string moduleOfFunction(PyObject* function) {
 
 }  // namespace
 
-bool isModule(PyObject* object) {
-  PyObject* mro = Py_TYPE(object)->tp_mro;
+bool isModule(PyObject* object) { return isModuleType(Py_TYPE(object)); }
+
+bool isModuleType(PyTypeObject* of) {
+  PyObject* mro = of->tp_mro;
   for (Py_ssize_t k = 0; mro && k < PyTuple_GET_SIZE(mro); ++k) {
     auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, k));
     if (std::string_view(type->tp_name) != "Module" || type->tp_dict == nullptr) continue;

@@ -9,6 +9,7 @@ namespace kerf::inline dynamo {
 
 /// Whether an object is a torch.nn.Module.
 bool isModule(PyObject* object);
+bool isModuleType(PyTypeObject* of);
 /// Whether attribute lookup of a class is CPython's own (with or without __getattr__).
 bool hasDefaultLookup(PyTypeObject* type);
 /// torch, torch.nn.functional, …: modules that do not change and need no guards.

@@ -1,6 +1,9 @@
 #include "engine/dynamo/output_graph.h"
 
+#include <algorithm>
+
 #include "engine/dynamo/example_values.h"
+#include "engine/dynamo/nested_graph.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
@@ -25,6 +28,13 @@ std::string lowered(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
+
+/// x.size() of a whole.
+bool isSizeCall(const Node& node) {
+  return node.op() == Opcode::CallMethod && node.target() == "size" && node.args().size() == 1;
+}
+
+NodeId nodeIn(const Ref& proxy) { return proxyOf(proxy.get())->node; }
 
 [[noreturn]] void refuse(const std::string& name, const Error& error) {
   if (error.code != ErrorCode::UnsupportedOp) {
@@ -52,7 +62,10 @@ NodeId OutputGraph::placeholder(const std::string& name, NodeMeta meta, FrameInp
 }
 
 NodeId OutputGraph::nodeOf(ProxyState& proxy) {
-  if (proxy.node.valid()) return proxy.node;
+  if (proxy.node.valid()) {
+    checkOpen(proxy.node);
+    return proxy.node;
+  }
   placeSymbols(proxy.fake);
   NodeMeta meta;
   meta.value = {metaOf(proxy.fake)};
@@ -76,6 +89,7 @@ Argument OutputGraph::argumentOf(PyObject* object) {
     return nodeOf(*proxy);
   }
   if (SymState* number = symOf(object)) return nodeOf(*number);
+  if (const NestedGraph* body = nestedOf(object)) return m_graph.getAttr(body->name);
   return plainArgument(object, [this](PyObject* item) { return argumentOf(item); });
 }
 
@@ -94,7 +108,46 @@ KeywordArguments OutputGraph::keywordsOf(PyObject* dict) {
   return list;
 }
 
+void OutputGraph::noteSize(PyObject* size, PyObject* tensor) {
+  const Ref args = Ref::steal(PyTuple_Pack(1, tensor));
+  const NodeId node = record(Opcode::CallMethod, "size", {{}, "size", {}, args, {}});
+  m_sizeNodes[size] = {Ref::borrow(size), wrapTensorValue(Tensor(), node)};
+}
+
+/// Arguments with nodes where sizes with symbols stand.
+Ref OutputGraph::withSizes(PyObject* value) {
+  if (value == nullptr) return {};
+  if (std::string_view(Py_TYPE(value)->tp_name) == "torch.Size" && holdsSym(value)) {
+    if (const auto known = m_sizeNodes.find(value); known != m_sizeNodes.end() && !isClosed(nodeIn(known->second.node)))
+      return known->second.node;
+    const Ref items = Ref::steal(PySequence_List(value));
+    const Ref plain = Ref::steal(PyList_AsTuple(items.get()));
+    const Ref made = recordOpaque("torch.Size", reinterpret_cast<PyObject*>(Py_TYPE(value)),
+                                  Ref::steal(PyTuple_Pack(1, plain.get())).get());
+    m_sizeNodes[value] = {Ref::borrow(value), made};
+    return made;
+  }
+  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) > 0) {
+    Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(value)));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); ++k)
+      PyTuple_SET_ITEM(copy.get(), k, withSizes(PyTuple_GET_ITEM(value, k)).release());
+    return copy;
+  }
+  if (PyDict_CheckExact(value)) {
+    Ref copy = Ref::steal(PyDict_New());
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;)
+      PyDict_SetItem(copy.get(), key, withSizes(item).get());
+    return copy;
+  }
+  return Ref::borrow(value);
+}
+
 NodeId OutputGraph::record(Opcode op, const std::string& target, TracedCall call) {
+  if (target != "torch.Size") {
+    call.args = withSizes(call.args.get());
+    call.kwargs = withSizes(call.kwargs.get());
+  }
   ArgumentList args = argumentsOf(call.args.get());
   KeywordArguments kwargs = keywordsOf(call.kwargs.get());
   call.node = m_graph.createNode(op, target, std::move(args), std::move(kwargs), {});
@@ -131,11 +184,15 @@ Ref OutputGraph::wrapList(const ValueList& values, NodeId node, const std::strin
   return namedResult(name, std::move(tuple));
 }
 
+void OutputGraph::noteMeta(NodeId node, const Tensor& fake) {
+  NodeMeta meta = m_graph.node(node).meta();
+  meta.value = {metaOf(fake)};
+  m_graph.setMeta(node, std::move(meta));
+}
+
 Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) {
   if (value.isTensor()) {
-    NodeMeta meta = m_graph.node(node).meta();
-    meta.value = {metaOf(value.tensor())};
-    m_graph.setMeta(node, std::move(meta));
+    noteMeta(node, value.tensor());
     return wrapTensorValue(value.tensor(), node);
   }
   if (value.as<SymNumber>() != nullptr || isOnNumbers(name, m_calls.back().args.get()))
@@ -168,8 +225,10 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
 }
 
 /// A call that raises is no node: the program may catch what it raised.
-Ref OutputGraph::deriveLast(const std::string& name) {
-  const TracedCall call = m_calls.back();
+Ref OutputGraph::deriveLast(const std::string& name, const Ref& args, const Ref& kwargs) {
+  TracedCall call = m_calls.back();
+  call.args = args;  // with the sizes themselves
+  call.kwargs = kwargs;
   try {
     return derive(call, name);
   } catch (const PythonRaised&) {
@@ -181,7 +240,7 @@ Ref OutputGraph::deriveLast(const std::string& name) {
 
 Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
   record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
-  return deriveLast(target);
+  return deriveLast(target, Ref::borrow(args), Ref::borrow(kwargs));
 }
 
 Ref OutputGraph::recordOpaque(const std::string& target, PyObject* callable, PyObject* args) {
@@ -197,7 +256,7 @@ void OutputGraph::recordGetattr(PyObject* tensor, const std::string& name) {
 
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
   record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
-  return deriveLast("method." + method);
+  return deriveLast("method." + method, Ref::borrow(args), Ref::borrow(kwargs));
 }
 
 /// _set_grad_enabled(False) and (True) right behind each other say nothing.
@@ -221,10 +280,19 @@ void OutputGraph::dropGradModePairs() {
 void OutputGraph::dropUnusedItems() {
   for (std::size_t k = m_calls.size(); k-- > 0;) {
     const Node& node = m_graph.node(m_calls[k].node);
-    if ((node.target() != "operator.getitem" && !isNumber(m_calls[k].node)) || !node.users().empty()) continue;
+    const bool droppable = node.target() == "operator.getitem" || isNumber(m_calls[k].node) || isSizeCall(node);
+    if (!droppable || !node.users().empty()) continue;
     static_cast<void>(m_graph.eraseNode(m_calls[k].node));
     m_calls.erase(m_calls.begin() + static_cast<std::ptrdiff_t>(k));
   }
+}
+
+/// Whether a number's symbol, or one that a guard made equal to it, is a size of an input that is used.
+bool OutputGraph::isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes) const {
+  if (input.symbol.empty()) return false;
+  const auto left = m_tracer.symbols.resolvedSymbols(input.symbol);
+  return sizes.contains(input.symbol) ||
+         std::ranges::any_of(left, [&](const std::string& name) { return sizes.contains(name); });
 }
 
 void OutputGraph::finish(const std::vector<NodeId>& outputs) {
@@ -241,7 +309,7 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
         for (const std::string& left : m_tracer.symbols.resolvedSymbols(name)) sizes.insert(left);
   std::vector<FrameInput> used;
   for (FrameInput& input : m_inputs) {
-    if (!m_graph.node(input.node).users().empty() || sizes.contains(input.symbol)) {
+    if (!m_graph.node(input.node).users().empty() || isBound(input, sizes)) {
       used.push_back(std::move(input));
       continue;
     }

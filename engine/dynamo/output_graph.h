@@ -35,6 +35,11 @@ struct FrameInput {
 
 class FrameTracer;
 
+/// Nodes of a body: those after `mark`, and before `end`.
+struct BodyRange {
+  std::uint32_t mark = 0, end = UINT32_MAX;
+};
+
 class OutputGraph {
  public:
   explicit OutputGraph(FrameTracer& tracer) : m_tracer(tracer) {}
@@ -51,6 +56,8 @@ class OutputGraph {
   Ref recordOpaque(const std::string& target, PyObject* callable, PyObject* args);
   /// getattr(tensor, name) as a node, whose value is known already.
   void recordGetattr(PyObject* tensor, const std::string& name);
+  /// x.size() gave this torch.Size, which holds symbols: a node, where the graph uses the whole of it.
+  void noteSize(PyObject* size, PyObject* tensor);
   /// A call whose result the caller knows (set_grad_enabled): a node, and nothing derived.
   NodeId record(Opcode op, const std::string& target, TracedCall call);
   /// The node of a proxy; makes a placeholder of an input at its first use.
@@ -59,6 +66,31 @@ class OutputGraph {
   NodeId nodeOf(SymState& number);
   /// A size or number of the traced program: a plain one where it is no expression.
   Ref wrapNumber(SymNumber number);
+
+  // Bodies of higher-order operators (cut_graphs.cpp)
+  /// What is recorded from here on may be cut out as a graph of its own.
+  std::uint32_t beginBody();
+  /// An input of the body itself.
+  Ref bodyInput(const Tensor& fake);
+  /// Takes out what was recorded in a range: a NestedGraph that takes `ownInputs`, and what it uses from around it, and
+  /// gives `outputs` (tuples and lists of tensors). `keepNodes`: the graph goes on showing them.
+  Ref cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs, bool keepNodes);
+  /// Names a body "base_0" and fixes the order of what it takes from around it.
+  void installBody(PyObject* body, const std::string& base, PyObject* operands);
+  /// A call whose result is a tuple as `results`, which holds examples.
+  Ref callHigherOrder(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs,
+                      PyObject* results);
+  /// A node that gives one tensor as `example`, or nothing. A callable None: it is shown, and does not run.
+  Ref recordShown(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs, PyObject* example);
+  /// A shown node runs after all.
+  void attachCall(PyObject* proxy, PyObject* callable, PyObject* args);
+  /// Breaks where a node went away with a body.
+  void checkOpen(NodeId node) const;
+  bool isClosed(NodeId node) const { return m_closed.contains(node.index); }
+  /// Tensors and numbers in tuples and lists get their nodes.
+  void realizeNodes(PyObject* object);
+  /// All bodies, in order of their installation.
+  const std::vector<Ref>& nested() const { return m_nested; }
 
   /// Ends the graph: what runs it gives these values. Removes placeholders that nothing uses.
   void finish(const std::vector<NodeId>& outputs);
@@ -73,9 +105,10 @@ class OutputGraph {
   ArgumentList argumentsOf(PyObject* tuple);
   KeywordArguments keywordsOf(PyObject* dict);
   Ref derive(const TracedCall& call, const std::string& name);
-  Ref deriveLast(const std::string& name);
+  Ref deriveLast(const std::string& name, const Ref& args, const Ref& kwargs);
   void dropGradModePairs();
   void dropUnusedItems();
+  bool isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes) const;
   Ref wrap(const Value& value, NodeId node, const std::string& name);
   Ref wrapList(const ValueList& values, NodeId node, const std::string& name);
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);
@@ -84,6 +117,10 @@ class OutputGraph {
   Ref computeExpression(const Symbolic& expression);
   Ref wrapComputed(const Value& value, NodeId node);
   void forget(NodeId node);
+  void noteMeta(NodeId node, const Tensor& fake);
+  bool isUnused(NodeId node, const std::unordered_set<std::uint32_t>& outputs) const;
+  Ref withSizes(PyObject* value);
+  Ref recordWhole(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
   Ref placeSymbol(const Symbolic& expression);
   Ref recordNumbers(const std::string& target, const char* python, const Ref& args);
   static bool isOnNumbers(const std::string& name, PyObject* args);
@@ -95,9 +132,19 @@ class OutputGraph {
   std::unordered_set<std::uint32_t> m_numbers;          ///< nodes that compute numbers
   std::vector<FrameInput> m_inputs;
   std::vector<TracedCall> m_calls;
-  Ref m_arguments;  ///< keeps callables alive
+  /// torch.Size objects with symbols in them: the node that gives the whole.
+  struct SizeNode {
+    Ref size, node;
+  };
+  std::unordered_map<PyObject*, SizeNode> m_sizeNodes;
+  std::vector<Ref> m_nested;
+  std::unordered_map<std::string, int> m_bodyNumbers;  ///< by base name
+  std::unordered_set<std::uint32_t> m_closed;          ///< nodes that are in a body now
+  Ref m_arguments;                                     ///< keeps callables alive
 };
 
+/// An argument with these values where proxies stand; null with a Python exception set.
+Ref fillValue(PyObject* object, const std::unordered_map<std::uint32_t, Ref>& values);
 /// The values of proxies while a recorded graph runs again.
 using NodeValues = std::unordered_map<std::uint32_t, Ref>;
 /// Runs all calls; false with a Python exception set.

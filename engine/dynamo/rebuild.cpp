@@ -68,6 +68,7 @@ void TemplateWalk::visitParts(PyObject* value) {
       return;
     case TemplateKind::Tensor:
       if (SymState* number = symOf(value)) return need(FrameTracer::active()->graph.nodeOf(*number));
+      FrameTracer::active()->graph.checkOpen(proxyOf(value)->node);
       return need(proxyOf(value)->node);
     case TemplateKind::Sequence:
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) visit(PySequence_Fast_GET_ITEM(value, k));

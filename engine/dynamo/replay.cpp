@@ -77,6 +77,8 @@ Ref runCall(const TracedCall& call, const Filler& filler) {
 
 }  // namespace
 
+Ref fillValue(PyObject* object, const NodeValues& values) { return Filler(values).fill(object); }
+
 FilledCall fillCall(const TracedCall& call, const NodeValues& values) {
   const Filler filler(values);
   return {filler.fill(call.args.get()), filler.fill(call.kwargs.get())};

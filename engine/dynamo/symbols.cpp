@@ -164,7 +164,18 @@ bool FrameSymbols::decide(const Symbolic& condition) {
   const auto names = condition.symbols();
   const bool isReal = std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("zf"); });
   if (!isReal) try {
-      return m_env->decide(condition);
+      const bool holds = m_env->decide(condition);
+      // A range of one number: that is it.
+      for (const std::string& name : names)
+        if (const InputSymbol* symbol = find(name); symbol && PyLong_CheckExact(symbol->number.get())) {
+          const SymInt value = m_env->intern(Symbolic::symbol(name));
+          if (!m_env->resolved(value).isSymbolic()) continue;
+          const SymInt hint = PyLong_AsLongLong(symbol->number.get());
+          const auto above = m_env->known(SymRelation::Gt, value, hint),
+                     below = m_env->known(SymRelation::Lt, value, hint);
+          if (above == false && below == false) static_cast<void>(m_env->specialise(value));
+        }
+      return holds;
     } catch (const SymbolicFailure& failure) {
       unsupported("Data dependent operator", failure.error.message);
     }

@@ -86,6 +86,12 @@ Ref sizeObject(const SymSizes& sizes) {
   return made;
 }
 
+/// A whole size with symbols in it may become a node.
+Ref noted(FrameTracer& tracer, PyObject* self, Ref size) {
+  if (PyTuple_Check(size.get()) && holdsSym(size.get())) tracer.graph.noteSize(size.get(), self);
+  return size;
+}
+
 Ref truthObject(bool value) { return Ref::borrow(value ? Py_True : Py_False); }
 Ref numberObject(std::int64_t value) { return Ref::steal(PyLong_FromLongLong(value)); }
 
@@ -266,8 +272,17 @@ bool isTensorMethod(PyObject* object, Ref& self, std::string& name) {
   return true;
 }
 
+/// x[i] with a symbol: torch.select, for an index would ask for its number.
+Ref selectBySymbol(FrameTracer& tracer, PyObject* self, PyObject* index) {
+  const Ref zero = Ref::steal(PyLong_FromLong(0));
+  return tracer.graph.callFunction("torch.select", torchObject("select").get(),
+                                   Ref::steal(PyTuple_Pack(3, self, zero.get(), index)).get(), nullptr);
+}
+
 Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
   const std::string_view op = name;
+  if (op == "getitem" && symOf(PyTuple_GET_ITEM(args, 1)) != nullptr)
+    return selectBySymbol(tracer, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
   if (op == "getitem") {
     refuseMasks(PyTuple_GET_ITEM(args, 1));
     refuseScalarIndexes(PyTuple_GET_ITEM(args, 1));
@@ -313,7 +328,7 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   tracer.noteTensor(self);
   const ProxyState& proxy = *proxyOf(self);
-  if (name == "size") return sizesOrOne(proxy.fake.symSizes(), args, kwargs, true);
+  if (name == "size") return noted(tracer, self, sizesOrOne(proxy.fake.symSizes(), args, kwargs, true));
   if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
   if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
   refuseDataMethods(name);
@@ -339,6 +354,7 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
 Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name) {
   tracer.noteTensor(self);
   ProxyState& proxy = *proxyOf(self);
+  if (name == "shape") return noted(tracer, self, sizeObject(proxy.fake.symSizes()));
   if (name == "__class__")
     return proxy.pythonClass ? proxy.pythonClass : Ref::borrow(reinterpret_cast<PyObject*>(tensorClass()));
   if (name == "is_leaf" && !proxy.real && proxy.fake.requiresGrad) {

@@ -74,6 +74,7 @@ std::string graphFunctionName(PyObject* callable) {
     if (own.starts_with("_") || own == "handle_torch_function") return {};
     // A builtin in PyTorch.
     if (own == "pad" && module == "torch.nn.functional") return "torch._C._nn.pad";
+    if (own == "threshold" && module == "torch.nn.functional") return "torch.threshold";
     if (own == "rms_norm" && module == "torch.nn.functional") return "torch.rms_norm";
     return module + "." + own;
   }
@@ -90,6 +91,9 @@ Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* c
     const Ref rest = Ref::steal(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
     return tensorMethod(tracer, PyTuple_GET_ITEM(args, 0), last, rest.get(), kwargs);
   }
+  if (last == "is_inference_mode_enabled")
+    unsupported("Encountered torch.is_inference_mode_enabled during tracing",
+                "torch.is_inference_mode_enabled() is not supported", {}, {});
   if (last.starts_with("_has_torch_function")) return Ref::borrow(Py_False);
   if (name.starts_with("torch._C.") && callableOf(callable).empty() && !PyFunction_Check(callable) &&
       last != "_set_grad_enabled" && last != "is_grad_enabled" && last != "_log_api_usage_once" &&

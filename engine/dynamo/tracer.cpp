@@ -88,7 +88,7 @@ void FrameTracer::realize(VariableTracker& variable) {
     if (variable.lazy && variable.source) {
       const NativeScope native;
       if (PyIter_Check(variable.get()) && !PyType_Check(variable.get()))
-        unsupported("Unsupported iterator", "An iterator that was there before the frame cannot be traced.",
+        unsupported("Unsupported method call", "An iterator that was there before the frame cannot be traced.",
                     variable.source->name());
       Guard guard = constantGuard(variable.get(), variable.source);
       if (PyLong_CheckExact(variable.get()) && effects.isStaticInt(variable.source)) guard.kind = "EQUALS_MATCH";
@@ -156,7 +156,8 @@ void FrameTracer::realizeDeep(PyObject* value) {
 
 std::vector<std::string> FrameTracer::userStack() const {
   std::vector<std::string> lines;
-  for (const InstructionTranslator* at = translator; at != nullptr; at = at->parent()) lines.push_back(at->where());
+  for (const InstructionTranslator* at = translator; at != nullptr; at = at->parent())
+    if (!at->isStandIn()) lines.push_back(at->where());
   std::ranges::reverse(lines);
   return lines;
 }

@@ -54,6 +54,10 @@ class FrameTracer {
   std::unordered_map<PyObject*, std::pair<Ref, std::vector<VariableTracker>>> trackedTuples;
   /// Functions that tracing made: their cells are its own.
   std::unordered_set<PyObject*> freshFunctions;
+  int transformLevel = 0;  ///< of torch.func: vmap and grad around what is traced
+  int gradientLevels = 0;  ///< those of grad alone
+  /// Lists that methods of constants gave (str.split): Dynamo does not let them change.
+  std::unordered_set<PyObject*> frozenLists;
   /// Attributes that the program deleted.
   std::set<std::pair<PyObject*, std::string>> deleted;
   std::vector<Ref> kept;  ///< objects whose identity tracing relies on

@@ -14,6 +14,7 @@ struct Unsupported {
   std::vector<std::string> hints;
   std::vector<std::string> stack;  ///< user code, outermost first: "file.py:3 in f"
   bool skipFrame = false;          ///< no part of the frame may be compiled
+  bool isError = false;            ///< the program gets it: what was called does not work without its graph
 };
 
 /// A Python exception is pending (PyErr_Occurred) and looks for its handler.

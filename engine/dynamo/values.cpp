@@ -123,21 +123,62 @@ Ref operatorFunction(const char* name) {
   return found;
 }
 
+namespace {
+
+/// Field names of torch.return_types, by op.
+const std::unordered_map<std::string_view, const char*> kFields = {
+    {"max", "values indices"},
+    {"min", "values indices"},
+    {"median", "values indices"},
+    {"nanmedian", "values indices"},
+    {"mode", "values indices"},
+    {"kthvalue", "values indices"},
+    {"sort", "values indices"},
+    {"topk", "values indices"},
+    {"cummax", "values indices"},
+    {"cummin", "values indices"},
+    {"aminmax", "min max"},
+    {"frexp", "mantissa exponent"},
+    {"histogram", "hist bin_edges"},
+    {"slogdet", "sign logabsdet"},
+    {"qr", "Q R"},
+    {"geqrf", "a tau"},
+    {"svd", "U S V"},
+    {"linalg.svd", "U S Vh"},
+    {"linalg.qr", "Q R"},
+    {"linalg.slogdet", "sign logabsdet"},
+    {"linalg.eigh", "eigenvalues eigenvectors"},
+    {"linalg.eig", "eigenvalues eigenvectors"},
+    {"linalg.lu", "P L U"},
+    {"linalg.inv_ex", "inverse info"},
+    {"linalg.cholesky_ex", "L info"},
+};
+
+/// "linalg.svd" of "torch._C._linalg.linalg_svd".
+std::string fieldsKey(const std::string& op) {
+  const std::size_t linalg = op.rfind("linalg_");
+  if (linalg != std::string::npos) return "linalg." + op.substr(linalg + 7);
+  return op.substr(op.find('.') + 1);
+}
+
+}  // namespace
+
 Ref namedResult(const std::string& op, Ref tuple) {
-  static const std::array<std::string_view, 10> ops = {"max",  "min",  "median", "mode",   "kthvalue",
-                                                       "sort", "topk", "cummax", "cummin", "nanmedian"};
-  const std::string last = op.substr(op.rfind('.') + 1);
-  if (PyTuple_GET_SIZE(tuple.get()) != 2 || std::ranges::find(ops, last) == ops.end()) return tuple;
+  const std::string key = fieldsKey(op);
+  const auto row = kFields.find(key);
+  if (row == kFields.end()) return tuple;
   static std::unordered_map<std::string, Ref> types;
-  Ref& type = types[last];
+  Ref& type = types[key];
+  const NativeScope native;
   if (!type) {
-    const NativeScope native;
     const Ref module = Ref::steal(PyImport_ImportModule("collections"));
-    type = Ref::steal(
-        module ? PyObject_CallMethod(module.get(), "namedtuple", "s[ss]", last.c_str(), "values", "indices") : nullptr);
+    const std::string name = key.substr(key.rfind('.') + 1);
+    type =
+        Ref::steal(module ? PyObject_CallMethod(module.get(), "namedtuple", "ss", name.c_str(), row->second) : nullptr);
     if (!type) throw PythonRaised{};
   }
-  const NativeScope native;
+  const Ref fields = attributeOf(type.get(), "_fields");
+  if (PyTuple_GET_SIZE(fields.get()) != PyTuple_GET_SIZE(tuple.get())) return tuple;
   return Ref::steal(PyObject_CallObject(type.get(), tuple.get()));
 }
 
@@ -181,6 +222,11 @@ std::string typeNameOf(PyObject* object) {
     return reinterpret_cast<PyTypeObject*>(proxy->pythonClass.get())->tp_name;
   const std::string full = Py_TYPE(object)->tp_name;
   return full.substr(full.rfind('.') + 1);
+}
+
+void refuseListMethod(const std::string& method) {
+  unsupported("Unsupported method call", "Dynamo does not know how to trace method `" + method + "` of class `list`",
+              "call_method ListVariable " + method, {"Avoid calling `list." + method + "` in your code."});
 }
 
 }  // namespace kerf::inline dynamo

@@ -27,6 +27,8 @@ bool isConstant(PyObject* object);
 bool isPlainTuple(PyObject* object);
 /// Breaks at a key of a class of the program that has its own __hash__ (data classes aside).
 void refuseOwnHash(PyObject* key);
+/// Breaks at a method that changes a list which Dynamo takes for a constant.
+[[noreturn]] void refuseListMethod(const std::string& method);
 /// "list", "MyClass".
 std::string typeNameOf(PyObject* object);
 

@@ -81,41 +81,45 @@ def _tensor_grads(outputs, leaves, grad_outputs=None, create_graph=True):
     return [torch.zeros_like(t) if by_id.get(id(t)) is None else by_id[id(t)] for t in leaves]
 
 
+def _grad_and_value(func, argnums, has_aux, args, kwargs):
+    outer = torch.is_grad_enabled()
+    numbers = _slice_argnums(args, argnums)
+    with torch.enable_grad():
+        chosen = tree_map(_tracked, tuple(args[n] for n in numbers))
+        leaves, spec = tree_flatten(chosen)
+        output = func(*_replaced(args, numbers, chosen), **kwargs)
+        aux = None
+        if has_aux:
+            if not (isinstance(output, tuple) and len(output) == 2):
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
+                )
+            output, aux = output
+        if not isinstance(output, torch.Tensor):
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a single tensor, got "
+                f"{type(output)}"
+            )
+        if output.dim() != 0:
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        grads = tree_unflatten(_tensor_grads([output], leaves), spec)
+    grads = grads[0] if isinstance(argnums, int) else grads
+    made = _leave((grads, output, aux), leaves)
+    if not outer:
+        made = tree_map(lambda t: t.detach() if isinstance(t, torch.Tensor) else t, made)
+    grads, output, aux = made
+    return (grads, (output, aux)) if has_aux else (grads, output)
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that gives the gradient of func's number, and the number."""
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        outer = torch.is_grad_enabled()
-        numbers = _slice_argnums(args, argnums)
-        with torch.enable_grad():
-            chosen = tree_map(_tracked, tuple(args[n] for n in numbers))
-            leaves, spec = tree_flatten(chosen)
-            output = func(*_replaced(args, numbers, chosen), **kwargs)
-            aux = None
-            if has_aux:
-                if not (isinstance(output, tuple) and len(output) == 2):
-                    raise RuntimeError(
-                        "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-                    )
-                output, aux = output
-            if not isinstance(output, torch.Tensor):
-                raise RuntimeError(
-                    "grad_and_value(f)(*args): Expected f(*args) to return a single tensor, got "
-                    f"{type(output)}"
-                )
-            if output.dim() != 0:
-                raise RuntimeError(
-                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
-                    f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-                )
-            grads = tree_unflatten(_tensor_grads([output], leaves), spec)
-        grads = grads[0] if isinstance(argnums, int) else grads
-        made = _leave((grads, output, aux), leaves)
-        if not outer:
-            made = tree_map(lambda t: t.detach() if isinstance(t, torch.Tensor) else t, made)
-        grads, output, aux = made
-        return (grads, (output, aux)) if has_aux else (grads, output)
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
 
     return wrapper
 

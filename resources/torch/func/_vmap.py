@@ -108,6 +108,28 @@ class _Examples:
             torch.set_rng_state(self.state)
 
 
+def _run_vmap(func, in_dims, out_dims, randomness, args, kwargs):
+    global _level
+    leaves, dims, spec = _flat_in_dims(in_dims, args, func)
+    named, named_spec = tree_flatten(kwargs)
+    named_dims = [0 if isinstance(t, torch.Tensor) else None for t in named]
+    count = _batch_size([*leaves, *named], [*dims, *named_dims], func)
+    examples = _Examples(randomness)
+    _level += 1
+    try:
+        results = []
+        for i in range(count):
+            examples.before()
+            one = [t if d is None else t.select(d, i) for t, d in zip(leaves, dims)]
+            one_named = [t if d is None else t.select(d, i) for t, d in zip(named, named_dims)]
+            results.append(func(*tree_unflatten(one, spec), **tree_unflatten(one_named, named_spec)))
+    finally:
+        _level -= 1
+    if not results:
+        raise RuntimeError("vmap: the dimension of examples has size 0")
+    return _stack_results(results, out_dims, func)
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """A function that calls func for every example along in_dims and stacks what it gives along out_dims."""
     if randomness not in ("error", "different", "same"):
@@ -119,25 +141,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        global _level
-        leaves, dims, spec = _flat_in_dims(in_dims, args, func)
-        named, named_spec = tree_flatten(kwargs)
-        named_dims = [0 if isinstance(t, torch.Tensor) else None for t in named]
-        count = _batch_size([*leaves, *named], [*dims, *named_dims], func)
-        examples = _Examples(randomness)
-        _level += 1
-        try:
-            results = []
-            for i in range(count):
-                examples.before()
-                one = [t if d is None else t.select(d, i) for t, d in zip(leaves, dims)]
-                one_named = [t if d is None else t.select(d, i) for t, d in zip(named, named_dims)]
-                results.append(func(*tree_unflatten(one, spec), **tree_unflatten(one_named, named_spec)))
-        finally:
-            _level -= 1
-        if not results:
-            raise RuntimeError("vmap: the dimension of examples has size 0")
-        return _stack_results(results, out_dims, func)
+        return _run_vmap(func, in_dims, out_dims, randomness, args, kwargs)
 
     return wrapped
 

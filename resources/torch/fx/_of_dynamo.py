@@ -15,6 +15,7 @@ class Builder:
     def __init__(self):
         self.graph = Graph()
         self.examples = []
+        self.root = torch.nn.Module()
 
     def placeholder(self, name, target, shape, example):
         """An input."""
@@ -27,12 +28,31 @@ class Builder:
     def call(self, name, target, args, kwargs, shape, file, line):
         """A call of a function, or of a method by its name."""
         op = "call_method" if isinstance(target, str) else "call_function"
+        args, kwargs = self._attributes(args), self._attributes(kwargs)
         node = self.graph.create_node(op, _plain(target), args, kwargs, name)
         self._note(node, shape)
         if file:
             code = linecache.getline(file, line).strip()
             node.meta["stack_trace"] = f'  File "{file}", line {line}, in forward\n    {code}\n'
         return node
+
+    def _attributes(self, value):
+        """Arguments with nodes that get the nested graphs among them."""
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._attributes(v) for v in value)
+        if isinstance(value, dict):
+            return {k: self._attributes(v) for k, v in value.items()}
+        return self._nested(value) if hasattr(type(value), "build") and callable(value) else value
+
+    def _nested(self, body):
+        name = body.__name__ or f"nested_{len(self.graph.nodes)}"
+        setattr(self.root, name, body.build(Builder()))
+        return self.graph.create_node("get_attr", name, (), {}, name)
+
+    def finish(self, output):
+        """A nested graph with this output."""
+        self.graph.output(output)
+        return GraphModule(self.root, self.graph)
 
     @staticmethod
     def _note(node, shape):
@@ -48,7 +68,7 @@ class Builder:
         """What the backend makes of the graph."""
         output = self.graph.output(tuple(outputs))
         output.meta.clear()
-        module = GraphModule(torch.nn.Module(), self.graph)
+        module = GraphModule(self.root, self.graph)
         module.meta["compile_name"] = name
         try:
             made = backend(module, list(self.examples))

@@ -69,20 +69,19 @@ class MultiheadAttention(Module):
         if self.bias_v is not None:
             xavier_normal_(self.bias_v)
 
-    def _fast_path(self, query, key, value, key_padding_mask, attn_mask):
-        """Whether PyTorch would call its fused kernel for inference."""
-        for mask in (attn_mask, key_padding_mask):
-            if mask is not None and torch.is_floating_point(mask):
-                return False
+    def _fast_path(self, query, key, value, float_masks):
+        """Whether PyTorch would call its fused kernel for inference; asked in PyTorch's order, which graphs show."""
         if not torch.backends.mha.get_fastpath_enabled() or query.dim() != 3:
             return False
-        if query is not key or key is not value or not self.batch_first or self.training:
+        if query is not key or key is not value:
             return False
-        if self.in_proj_weight is None or self.in_proj_bias is None or query.dtype != self.in_proj_weight.dtype:
+        if self.in_proj_bias is not None and query.dtype != self.in_proj_bias.dtype:
             return False
-        if self.num_heads % 2 != 0 or self.bias_k is not None or self.bias_v is not None or self.add_zero_attn:
+        if self.in_proj_weight is None or query.dtype != self.in_proj_weight.dtype or self.training:
             return False
-        if torch.is_autocast_enabled():
+        if self.num_heads % 2 != 0 or not self.batch_first or self.bias_k is not None or self.bias_v is not None:
+            return False
+        if float_masks or self.add_zero_attn or self.in_proj_bias is None or torch.is_autocast_enabled():
             return False
         args = (query, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias)
         if torch.overrides.has_torch_function(args):
@@ -93,14 +92,14 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
                 average_attn_weights=True, is_causal=False):
-        fast = self._fast_path(query, key, value, key_padding_mask, attn_mask)
+        float_masks = any([m is not None and torch.is_floating_point(m) for m in (attn_mask, key_padding_mask)])
         is_batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(mask=key_padding_mask, mask_name="key_padding_mask",
                                              other_type=F._none_or_dtype(attn_mask), other_name="attn_mask",
                                              target_type=query.dtype)
         attn_mask = F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="",
                                       target_type=query.dtype, check_other=False)
-        if fast:
+        if self._fast_path(query, key, value, float_masks):
             merged_mask, mask_type = self.merge_masks(attn_mask, key_padding_mask, query)
             return torch._native_multi_head_attention(
                 query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,

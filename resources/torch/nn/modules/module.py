@@ -80,6 +80,7 @@ class Module:
             raise TypeError(
                 f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
+        torch._C._log_api_usage_once("python.nn_module")
         put = super().__setattr__
         put("training", True)
         put("_parameters", {})

@@ -1,0 +1,412 @@
+"""Functions that take functions, as they are traced: each one here is traced in the place of that of TRACED_INSTEAD."""
+
+import operator
+
+import torch
+from torch import _C
+from torch.func import _transforms, _vmap
+from torch.func import _level_runs as _levels
+from torch._higher_order_ops import _graph_runs as _runs, wrap as _wrap
+from torch.utils import checkpoint as _checkpoint
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+_trace = _C._dynamo_trace
+
+
+def _tensors(leaves):
+    return tuple(t for t in leaves if isinstance(t, torch.Tensor))
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """A condition that is known chooses now; a tensor makes two nested graphs."""
+    if not isinstance(pred, torch.Tensor):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    _trace.realize((pred, tree_flatten(operands)[0]))
+    mark = _trace.begin()
+    true_leaves, true_spec = tree_flatten(true_fn(*operands))
+    true_body = _trace.cut(mark, (), tuple(true_leaves))
+    mark = _trace.begin()
+    false_leaves, false_spec = tree_flatten(false_fn(*operands))
+    false_body = _trace.cut(mark, (), tuple(false_leaves))
+    if true_spec != false_spec:
+        _trace.stop("torch.cond: differing branch outputs", "Expected branches to return the same pytree structure.")
+    for a, b in zip(true_leaves, false_leaves):
+        both = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
+        if not both and (isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor) or a != b):
+            _trace.stop("torch.cond: unsupported branch return type", "Expected branches to return tensors.")
+        if both and (a.shape != b.shape or a.dtype != b.dtype):
+            _trace.stop("torch.cond: differing branch outputs", "Expected branches to return tensors of the same kind.")
+    taken = _trace.merged((true_body, false_body))
+    _trace.install(true_body, "cond_true", taken)
+    _trace.install(false_body, "cond_false", taken)
+    made = _trace.call("torch.ops.higher_order.cond", _runs.cond, (pred, true_body, false_body, taken), None,
+                       tuple(true_leaves))
+    for t, a, b in zip(made, true_leaves, false_leaves):
+        if isinstance(t, torch.Tensor) and b.requires_grad and not a.requires_grad:
+            _trace.requires_grad(t, True)
+    return tree_unflatten(list(made), true_spec)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """Two nested graphs: the condition and the body."""
+    flat, spec = tree_flatten(tuple(carried_inputs))
+    _trace.realize(flat)
+    for t in flat:
+        if not isinstance(t, torch.Tensor):
+            _trace.stop("torch.while_loop: unsupported carried input", "Expected carried inputs to be tensors.")
+    mark = _trace.begin()
+    own = tuple(_trace.input(t) for t in flat)
+    holds = cond_fn(*tree_unflatten(list(own), spec))
+    cond_body = _trace.cut(mark, own, holds)
+    if not isinstance(holds, torch.Tensor):
+        if holds:
+            _trace.stop("torch.while_loop: infinite loop detected", "cond_fn always returns the same value.")
+        return tuple(carried_inputs)
+    if holds.dtype != torch.bool or holds.dim() != 0:
+        _trace.stop("torch.while_loop: unsupported cond_fn return type",
+                    "Expected cond_fn to return a scalar tensor or a bool.")
+    mark = _trace.begin()
+    own = tuple(_trace.input(t) for t in flat)
+    leaves, out_spec = tree_flatten(body_fn(*tree_unflatten(list(own), spec)))
+    body = _trace.cut(mark, own, tuple(leaves))
+    if len(leaves) != len(flat):
+        _trace.stop("torch.while_loop: unsupported body_fn return type", "Expected as many outputs as carried inputs.")
+    taken = _trace.merged((cond_body, body))
+    _trace.install(cond_body, "cond_fn", taken)
+    _trace.install(body, "body_fn", taken)
+    made = _trace.call("torch.ops.higher_order.while_loop", _runs.while_loop, (cond_body, body, tuple(flat), taken), None,
+                       tuple(leaves))
+    return tree_unflatten(list(made), out_spec)
+
+
+def map_(f, xs, *args):
+    """One nested graph, for one element."""
+    flat_xs, xs_spec = tree_flatten(xs)
+    flat_args, args_spec = tree_flatten(args)
+    for t in flat_xs:
+        if not isinstance(t, torch.Tensor):
+            raise RuntimeError(f"Mapped xs can only consist of tensors. Got xs {flat_xs}.")
+    _trace.realize((flat_xs, flat_args))
+    count = flat_xs[0].shape[0]
+    mark = _trace.begin()
+    own_xs = [_trace.input(t, 0) for t in flat_xs]
+    own_args = [_trace.input(t) if isinstance(t, torch.Tensor) else t for t in flat_args]
+    leaves, spec = tree_flatten(f(tree_unflatten(own_xs, xs_spec), *tree_unflatten(own_args, args_spec)))
+    body = _trace.cut(mark, (*own_xs, *_tensors(own_args)), tuple(leaves))
+    taken = _trace.lifted(body)
+    _trace.install(body, "map_body", taken)
+    given = [*_tensors(flat_args), *taken]
+    examples = tuple(_trace.stacked(t, count) if isinstance(t, torch.Tensor) else t for t in leaves)
+    made = _trace.call("torch.ops.higher_order.map_impl", _runs.map_impl, (body, flat_xs, given), None, examples)
+    return tree_unflatten(list(made), spec)
+
+
+def scan(combine_fn, init, xs, *, dim=0, reverse=False):
+    """One nested graph: a step."""
+    inits, init_spec = tree_flatten(init)
+    leaves, xs_spec = tree_flatten(xs)
+    if not leaves:
+        return init, []
+    _trace.realize((inits, leaves))
+    dim = dim % leaves[0].dim()
+    if dim != 0:
+        leaves = [torch.movedim(t, dim, 0) for t in leaves]
+    if reverse:
+        leaves = [torch.flip(t, [0]) for t in leaves]
+    count = leaves[0].shape[0]
+    mark = _trace.begin()
+    own_init = [_trace.input(t) for t in inits]
+    own_xs = [_trace.input(t, 0) for t in leaves]
+    result = combine_fn(tree_unflatten(own_init, init_spec), tree_unflatten(own_xs, xs_spec))
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        _trace.stop("torch.scan: improper combine_fn number of returns",
+                    "Expect combine_fn to return a tuple (next_carry, y).")
+    carries, carry_spec = tree_flatten(result[0])
+    outs, out_spec = tree_flatten(result[1])
+    body = _trace.cut(mark, (*own_init, *own_xs), [*carries, *outs])
+    taken = _trace.lifted(body)
+    _trace.install(body, "scan_combine_fn", taken)
+    examples = (*carries, *(_trace.stacked(t, count) for t in outs))
+    made = _trace.call("torch.ops.higher_order.scan", _runs.scan, (body, inits, leaves, [*taken]), None, examples)
+    carry = tree_unflatten(list(made[:len(carries)]), carry_spec)
+    found = list(made[len(carries):])
+    if reverse:
+        found = [t.flip([0]) for t in found]
+    if dim != 0:
+        found = [torch.movedim(t, 0, dim) if dim < t.dim() else t for t in found]
+    return carry, tree_unflatten(found, out_spec)
+
+
+def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
+    """One nested graph that combines two elements."""
+    if combine_mode != "pointwise":
+        _trace.stop("Unsupported function call", "combine_mode='generic' is not traced.")
+    leaves, spec = tree_flatten(xs)
+    _trace.realize(leaves)
+    dim = dim % leaves[0].dim()
+    leaves = [torch.movedim(t, dim, 0) for t in leaves]
+    if reverse:
+        leaves = [torch.flip(t, [0]) for t in leaves]
+    mark = _trace.begin()
+    first = [_trace.input(t, 0) for t in leaves]
+    second = [_trace.input(t, 0) for t in leaves]
+    outs, out_spec = tree_flatten(combine_fn(tree_unflatten(first, spec), tree_unflatten(second, spec)))
+    body = _trace.cut(mark, (*first, *second), list(outs))
+    if out_spec != spec:
+        _trace.stop("torch.associative_scan: mismatched input/output tree structure",
+                    "The tree structure of the xs and the outs of the combine_fn are expected to be identical.")
+    taken = _trace.lifted(body)
+    _trace.install(body, "associative_scan_combine_fn", taken)
+    made = list(_trace.call("torch.ops.higher_order.associative_scan", _runs.associative_scan, (body, leaves, taken),
+                            None, tuple(leaves)))
+    if reverse:
+        made = [t.flip([0]) for t in made]
+    return tree_unflatten([torch.movedim(t, 0, dim) for t in made], spec)
+
+
+def _wrapped(target, run, base, function, args, kwargs, options):
+    """A function whose graph is run as it is: what it gives may hold tensors anywhere in tuples, lists and dicts."""
+    _trace.realize(tree_flatten((args, kwargs))[0])
+    mark = _trace.begin()
+    leaves, spec = tree_flatten(function(*args, **kwargs))
+    tensors = _tensors(leaves)
+    body = _trace.cut(mark, (), tensors)
+    taken = _trace.lifted(body)
+    _trace.install(body, base, taken)
+    made = list(_trace.call(target, run, (body, *taken), options, tensors))
+    return tree_unflatten([made.pop(0) if isinstance(t, torch.Tensor) else t for t in leaves], spec)
+
+
+_CHECKPOINT_OPTIONS = ("use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state")
+
+
+def checkpoint(function, *args, **kwargs):
+    """One nested graph: what is computed again in backward."""
+    options = {k: v for k, v in kwargs.items() if k in _CHECKPOINT_OPTIONS and k != "context_fn"}
+    rest = {k: v for k, v in kwargs.items() if k not in _CHECKPOINT_OPTIONS}
+    return _wrapped("torch.ops.higher_order.tag_activation_checkpoint", _runs.tag_activation_checkpoint, "wrap_body",
+                    function, args, rest, options)
+
+
+def wrap(func, *args, **kwargs):
+    """One nested graph."""
+    return _wrapped("torch.ops.higher_order.wrap", _runs.wrap, "wrap_body", func, args, kwargs, None)
+
+
+def _forward_once(forward, ctx, args, kwargs):
+    """Forward without gradients; inputs that come out unchanged are views."""
+    with torch.no_grad():
+        outs = forward(ctx, *args, **kwargs)
+    if isinstance(outs, torch.Tensor):
+        return _viewed(outs, args)
+    if isinstance(outs, (tuple, list)):
+        return tuple([_viewed(out, args) for out in outs])
+    return outs
+
+
+def _viewed(out, args):
+    if isinstance(out, torch.Tensor):
+        for arg in args:
+            if arg is out:
+                return out.view_as(out)
+    return out
+
+
+def apply(cls, *args, **kwargs):
+    """torch.autograd.Function.apply: two nested graphs, where a gradient may be asked for."""
+    leaves, _ = tree_flatten((args, kwargs))
+    _trace.realize(leaves)
+    ctx = torch.autograd.function.FunctionCtx()
+    needed = torch.is_grad_enabled() and any([isinstance(t, torch.Tensor) and t.requires_grad for t in leaves])
+    setup = cls.setup_context is not torch.autograd.Function.setup_context
+    if setup:
+        def forward(ctx, *args, **kwargs):
+            outs = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, outs)
+            return outs
+    else:
+        forward = cls.forward
+    ctx.needs_input_grad = tuple([needed and isinstance(t, torch.Tensor) and t.requires_grad for t in args])
+    if not needed:
+        return forward(ctx, *args, **kwargs)
+    if cls.vjp is not torch.autograd.Function.vjp and cls.backward is torch.autograd.Function.backward:
+        _trace.stop("Unsupported custom vjp", "Dynamo does not support tracing `torch.autograd.Function` subclasses "
+                    "that define a custom `vjp` method.")
+    if cls.jvp is not torch.autograd.Function.jvp:
+        _trace.stop("Unsupported custom jvp", "Dynamo does not support tracing `torch.autograd.Function` subclasses "
+                    "that define a custom `jvp` method.")
+    mark = _trace.begin()
+    out = _forward_once(forward, ctx, args, kwargs)
+    if ctx._dirty:
+        _trace.stop("Unsupported autograd.Function context method", "Dynamo does not support calling `mark_dirty`.")
+    outs = out if isinstance(out, tuple) else (out,)
+    results = _tensors(outs)
+    bwd_mark = _trace.begin()
+    grads = tuple([_trace.input(t) if isinstance(t, torch.Tensor) else None for t in outs])
+    with torch.no_grad():
+        found = cls.backward(ctx, *grads)
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    per_tensor = [found[i] if i < len(found) else None for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+    backward = _trace.cut(bwd_mark, _tensors(grads), tuple(per_tensor))
+    saved = _trace.lifted(backward)
+    marked = ctx._non_differentiable
+    plain = [i for i, t in enumerate(results) if any([_trace.same(t, m) for m in marked])]
+    to_save = ctx.__dict__.get("_to_save", ())
+    saved_places = [i for i, t in enumerate(saved) if any([_trace.same(t, s) for s in to_save])]
+    given = _tensors(args)
+    body = _trace.cut(mark, (), (results, saved), False, True)
+    taken = list(_trace.lifted(body))
+    for t in given:
+        if not any([_trace.same(t, o) for o in taken]):
+            taken.append(t)
+    order = [next_place(given, t) for t in taken]
+    _trace.reorder(backward, tuple(order))
+    _trace.install(body, "fwd_body", tuple(taken))
+    _trace.install(backward, "bwd_body", saved)
+    made = _trace.call("torch.ops.higher_order.autograd_function_apply", _runs.autograd_function_apply,
+                       (body, backward, *taken),
+                       {"non_differentiable_idx": plain, "saved_for_backward_idx": saved_places}, results)
+    for i, t in enumerate(made):
+        _trace.requires_grad(t, i not in plain)
+    _trace.repoint(results, made)
+    made = list(made)
+    if not isinstance(out, tuple):
+        return made[0] if isinstance(out, torch.Tensor) else out
+    return tuple([made.pop(0) if isinstance(t, torch.Tensor) else t for t in outs])
+
+
+def next_place(given, tensor):
+    """The index of a tensor among others, by the value that it stands for; -1: it is none of them."""
+    for i, t in enumerate(given):
+        if _trace.same(t, tensor):
+            return i
+    return -1
+
+
+_NO_HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "
+             "use case.")
+
+
+def _show(target, *args):
+    """A node that PyTorch's graphs have and Kerf's values do not need."""
+    return _trace.node(target, None, args)
+
+
+def _wrap_for_grad(tree, level, run):
+    leaves, spec = tree_flatten(tree)
+    return tree_unflatten([_trace.node("torch._C._functorch._wrap_for_grad", run, (t, level), t)
+                           if isinstance(t, torch.Tensor) else t for t in leaves], spec)
+
+
+def _unwrap_for_grad(tree, level, tracked):
+    leaves, spec = tree_flatten(tree)
+    made = [_trace.node("torch._C._functorch._unwrap_for_grad", _levels.unwrap_for_grad, (t, level), t)
+            if isinstance(t, torch.Tensor) else t for t in leaves]
+    for t in made:
+        if isinstance(t, torch.Tensor):
+            _trace.requires_grad(t, tracked)
+    return tree_unflatten(made, spec)
+
+
+def grad_and_value(func, argnums, has_aux, args, kwargs):
+    """The nodes of one level of grad around those of the function."""
+    numbers = _transforms._slice_argnums(args, argnums)
+    leaves = tree_flatten((args, kwargs))[0]
+    _trace.realize(leaves)
+    tracked = torch.is_grad_enabled() and any([isinstance(t, torch.Tensor) and t.requires_grad for t in leaves])
+    _show("torch._C._autograd._saved_tensors_hooks_disable", _NO_HOOKS)
+    _trace.gradients(1)
+    level = _trace.level(1)
+    _trace.node("torch._C._functorch._grad_increment_nesting", _levels.enter_grad, ())
+    given = [_wrap_for_grad(a, level, _levels.wrap_tracked if i in numbers else _levels.wrap_for_grad)
+             for i, a in enumerate(args)]
+    named = _wrap_for_grad(kwargs, level, _levels.wrap_for_grad)
+    chosen, spec = tree_flatten(tuple([given[n] for n in numbers]))
+    for t in chosen:
+        _show("torch._C._functorch.set_inplace_requires_grad_allowed", True)
+        _show("torch._functorch.eager_transforms._set_tensor_requires_grad", t)
+        _show("torch._C._functorch.set_inplace_requires_grad_allowed", False)
+        _trace.requires_grad(t, True)
+    output, aux = func(*given, **named), None
+    if has_aux:
+        if not (isinstance(output, tuple) and len(output) == 2):
+            raise RuntimeError(
+                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True")
+        output, aux = output
+    if not isinstance(output, torch.Tensor):
+        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a single tensor, got {type(output)}")
+    if output.dim() != 0:
+        raise RuntimeError(
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
+            f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+    found = _trace.call("torch._functorch.eager_transforms._autograd_grad", _levels.autograd_grad,
+                        ((output,), list(chosen)), {"create_graph": True}, tuple(chosen))
+    grads = tree_unflatten(list(found), spec)
+    grads = _unwrap_for_grad(grads[0] if isinstance(argnums, int) else grads, level, tracked)
+    output = _unwrap_for_grad(output, level, tracked)
+    aux = _unwrap_for_grad(aux, level, tracked) if has_aux else None
+    _trace.node("torch._C._functorch._grad_decrement_nesting", _levels.leave_grad, ())
+    _trace.level(-1)
+    if _trace.gradients(-1) > 0:
+        _show("torch._C._autograd._saved_tensors_hooks_disable", _NO_HOOKS)
+    else:
+        _show("torch._C._autograd._saved_tensors_hooks_enable")
+    return (grads, (output, aux)) if has_aux else (grads, output)
+
+
+def run_vmap(func, in_dims, out_dims, randomness, args, kwargs):
+    """The nodes of one level of vmap; what runs is the function's graph for each example."""
+    leaves, dims, spec = _vmap._flat_in_dims(in_dims, args, func)
+    named, named_spec = tree_flatten(kwargs)
+    named_dims = [0 if isinstance(t, torch.Tensor) else None for t in named]
+    everything, places = [*leaves, *named], [*dims, *named_dims]
+    _trace.realize(everything)
+    count = _vmap._batch_size(everything, places, func)
+    _show("torch._functorch.predispatch.lazy_load_decompositions")
+    level = _trace.level(1)
+    nesting = _show("torch._functorch.predispatch._vmap_increment_nesting", count, randomness)
+    one = [t if d is None else
+           _trace.node("torch._functorch.predispatch._add_batch_dim", None, (t, d, level), t, d)
+           for t, d in zip(everything, places)]
+    batched = [t for t, d in zip(everything, places) if d is not None]
+    own = tuple([t for t, d in zip(one, places) if d is not None])
+    mark = _trace.begin()
+    result = func(*tree_unflatten(one[:len(leaves)], spec), **tree_unflatten(one[len(leaves):], named_spec))
+    outs, out_spec = tree_flatten(result)
+    out_places = _vmap._broadcast_to_and_flatten(out_dims, out_spec)
+    if out_places is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
+        out_places = list(out_dims)
+    if out_places is None or any([not isinstance(t, torch.Tensor) or d is None for t, d in zip(outs, out_places)]):
+        _trace.stop("Unsupported function call", "vmap gives something else than tensors along a dimension.")
+    end = _trace.begin()
+    removed = [_trace.node("torch._functorch.predispatch._remove_batch_dim", None, (t, level, count, d),
+                           _trace.stacked(t, count, d)) for t, d in zip(outs, out_places)]
+    _show("torch._functorch.predispatch._vmap_decrement_nesting")
+    _trace.level(-1)
+    body = _trace.cut(mark, own, tuple(outs), True, False, end)
+    taken = _trace.lifted(body)
+    _trace.install(body, "", taken)
+    _trace.attach(nesting, _levels.run_vmap, (body, tuple(batched), tuple([d for d in places if d is not None]), taken,
+                                              tuple(out_places), randomness))
+    for i, t in enumerate(removed):
+        _trace.attach(t, operator.getitem, (nesting, i))
+    return tree_unflatten(removed, out_spec)
+
+
+def _functions():
+    ops = torch._higher_order_ops
+    return {
+        _transforms._grad_and_value: (grad_and_value, False),
+        _vmap._run_vmap: (run_vmap, False),
+        ops.cond: (cond, True),
+        ops.while_loop: (while_loop, True),
+        ops.map: (map_, True),
+        ops.scan: (scan, True),
+        ops.associative_scan: (associative_scan, True),
+        _wrap.wrap: (wrap, False),
+        _checkpoint.checkpoint: (checkpoint, False),
+        torch.autograd.Function.apply.__func__: (apply, False),
+    }
+
+
+TRACED_INSTEAD = _functions()

@@ -1,0 +1,52 @@
+"""What the nodes of grad and vmap run in a graph: tensors carry gradients by the tape, so a level is a list of its leaves."""
+
+import torch
+
+from . import _transforms, _vmap
+
+_open = []
+
+
+def enter_grad():
+    """Begin a level; gradients are recorded in it."""
+    _open.append((torch.is_grad_enabled(), []))
+    torch._C._set_grad_enabled(True)
+    return len(_open)
+
+
+def leave_grad():
+    """End the level."""
+    before, _ = _open.pop()
+    torch._C._set_grad_enabled(before)
+    return len(_open)
+
+
+def wrap_tracked(tensor, level):
+    """A tensor whose gradient the level gives."""
+    made = _transforms._tracked(tensor)
+    _open[-1][1].append(made)
+    return made
+
+
+def wrap_for_grad(tensor, level):
+    """A tensor that the level only looks at."""
+    return tensor
+
+
+def autograd_grad(outputs, inputs, create_graph=True):
+    """Gradients of the level's tensors."""
+    return tuple(_transforms._tensor_grads(list(outputs), list(inputs), create_graph=create_graph))
+
+
+def unwrap_for_grad(tensor, level):
+    """A tensor without what only this level needs."""
+    before, leaves = _open[-1]
+    made = _transforms._leave(tensor, leaves)
+    return made if before else made.detach()
+
+
+def run_vmap(body, tensors, dims, others, out_dims, randomness):
+    """The body for each example, its results stacked."""
+    made = _vmap.vmap(lambda *own: tuple(body(*own, *others)), in_dims=tuple(dims), out_dims=tuple(out_dims),
+                      randomness=randomness)(*tensors)
+    return made
