@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/torch_api/small_types.h"
 
@@ -90,7 +90,7 @@ Ref callBackend(PyObject* backend, const Graph& graph, const CompiledFrame& fram
   return maker.finish(backend, frame.outputs, frame.graphName);
 }
 
-Ref buildNested(PyObject* builder, const NestedGraph& body) {
+Ref buildNested(PyObject* builder, const GraphBody& body) {
   const NativeScope native;
   std::unordered_map<std::uint32_t, const Node*> nodes;
   for (const Node& node : body.nodes) nodes[node.id().index] = &node;

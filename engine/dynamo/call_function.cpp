@@ -183,7 +183,8 @@ bool iterates(PyObject* callable) {
 void refuseFrozenChange(FrameTracer& tracer, PyObject* callable, PyObject* self) {
   static const std::unordered_set<std::string_view> changing = {"append", "extend",  "insert", "pop",
                                                                 "remove", "reverse", "sort",   "clear"};
-  if (self == nullptr || !tracer.frozenLists.contains(self)) return;
+  // In the outermost frame the list's bound method would live across the break.
+  if (self == nullptr || tracer.depth < 2 || !tracer.frozenLists.contains(self)) return;
   const std::string name = textOf(attributeOf(callable, "__name__").get());
   if (changing.contains(name)) refuseListMethod(name);
 }

@@ -9,7 +9,7 @@
 
 namespace kerf::inline dynamo {
 
-struct NestedGraph;
+struct GraphBody;
 
 struct LoggedGraph {
   std::string name;  ///< "__compiled_fn_1"
@@ -19,7 +19,7 @@ struct LoggedGraph {
   std::vector<Ref> nested;           ///< bodies of higher-order operators, those inside of others too
   std::vector<Ref> inputs;           ///< copies of what they got at first, where the log keeps them
   /// The body that a get_attr node gets; null for others.
-  const NestedGraph* body(const Node& node) const;
+  const GraphBody* body(const Node& node) const;
 };
 
 struct LoggedBreak {

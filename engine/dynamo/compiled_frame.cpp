@@ -7,6 +7,7 @@
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
+#include "engine/torch_api/eager_ops.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -165,10 +166,14 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     rebuilder.know(standIn->value.get(), std::move(real));
   }
   const NativeScope native;  // what the graph calls is not compiled by itself
+  const bool gradBefore = gradModes().grad;
   const bool ran = backendCall ? runBackendCall(*this, values)
                    : runner    ? runCompiledGraph(*this, values)
                                : replay(calls, values);
-  if (!ran) return {};
+  if (!ran) {
+    gradModes().grad = gradBefore;  // the graph did not come to where it leaves its modes
+    return {};
+  }
   std::vector<Ref> built;
   for (std::size_t k = 0; k < results.size(); ++k) {
     const auto handedOn = moved.find(k);

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
@@ -96,7 +96,7 @@ bool OutputGraph::isUnused(NodeId id, const std::unordered_set<std::uint32_t>& o
 
 Ref OutputGraph::cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs, bool keepNodes) {
   realizeNodes(outputs);
-  auto body = std::make_shared<NestedGraph>();
+  auto body = std::make_shared<GraphBody>();
   std::unordered_set<std::uint32_t> given, inside, results;
   visitNodes(ownInputs, [&](NodeId node) {
     body->own.push_back(node);
@@ -155,7 +155,7 @@ Ref OutputGraph::cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs
 }
 
 void OutputGraph::installBody(PyObject* object, const std::string& base, PyObject* operands) {
-  NestedGraph& body = *nestedOf(object);
+  GraphBody& body = *nestedOf(object);
   if (!base.empty()) body.name = fmt::format("{}_{}", base, m_bodyNumbers[base]++);
   std::unordered_map<std::uint32_t, NodeId> map;
   const auto add = [&](NodeId id, const std::string& name, const NodeMeta* meta) {

@@ -8,7 +8,7 @@
 #include "engine/dynamo/frame_evaluation.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/trace_functions.h"
 #include "engine/ir/printer.h"
 #include "engine/torch_api/compile_hook.h"
@@ -131,7 +131,7 @@ nlohmann::json nodesJson(const Graph& graph) {
 /// "cond_true_1.cond_true_0" for a graph in a graph.
 void addNested(nlohmann::json& into, const Graph& graph, const LoggedGraph& logged, const std::string& prefix) {
   for (const NodeId id : graph.order())
-    if (const NestedGraph* body = logged.body(graph.node(id))) {
+    if (const GraphBody* body = logged.body(graph.node(id))) {
       into[prefix + body->name] = nodesJson(body->graph);
       addNested(into, body->graph, logged, prefix + body->name + ".");
     }

@@ -207,7 +207,7 @@ void guardKeptItem(T& t, const VariableTracker& list, const VariableTracker& key
 }
 
 void refuseFrozen(T& t, PyObject* container, const char* method) {
-  if (t.tracer().frozenLists.contains(container)) refuseListMethod(method);
+  if (t.parent() != nullptr && t.tracer().frozenLists.contains(container)) refuseListMethod(method);
 }
 
 void storeSubscr(T& t, const I&) {

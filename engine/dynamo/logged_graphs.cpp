@@ -1,6 +1,6 @@
 #include "engine/dynamo/logged_graphs.h"
 
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/submodules.h"
 #include "engine/torch_api/conversions.h"
@@ -27,7 +27,7 @@ GraphModule withBodies(const Graph& graph, const LoggedGraph& logged) {
   GraphModule module;
   module.graph = graph;
   for (const NodeId id : graph.order())
-    if (const NestedGraph* body = logged.body(graph.node(id))) {
+    if (const GraphBody* body = logged.body(graph.node(id))) {
       GraphModule nested = withBodies(body->graph, logged);
       nested.className = body->name;
       static_cast<void>(addSubmodule(module, body->name, {std::make_shared<GraphModule>(std::move(nested)), {}}));
@@ -63,9 +63,9 @@ PyObject* graphs(PyObject*, PyObject*) {
 
 }  // namespace
 
-const NestedGraph* LoggedGraph::body(const Node& node) const {
+const GraphBody* LoggedGraph::body(const Node& node) const {
   for (const Ref& object : nested)
-    if (const NestedGraph* made = nestedOf(object.get()); node.op() == Opcode::GetAttr && made->name == node.target())
+    if (const GraphBody* made = nestedOf(object.get()); node.op() == Opcode::GetAttr && made->name == node.target())
       return made;
   return nullptr;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/dynamo/example_values.h"
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
@@ -89,7 +89,7 @@ Argument OutputGraph::argumentOf(PyObject* object) {
     return nodeOf(*proxy);
   }
   if (SymState* number = symOf(object)) return nodeOf(*number);
-  if (const NestedGraph* body = nestedOf(object)) return m_graph.getAttr(body->name);
+  if (const GraphBody* body = nestedOf(object)) return m_graph.getAttr(body->name);
   return plainArgument(object, [this](PyObject* item) { return argumentOf(item); });
 }
 

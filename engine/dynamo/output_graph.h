@@ -72,7 +72,7 @@ class OutputGraph {
   std::uint32_t beginBody();
   /// An input of the body itself.
   Ref bodyInput(const Tensor& fake);
-  /// Takes out what was recorded in a range: a NestedGraph that takes `ownInputs`, and what it uses from around it, and
+  /// Takes out what was recorded in a range: a GraphBody that takes `ownInputs`, and what it uses from around it, and
   /// gives `outputs` (tuples and lists of tensors). `keepNodes`: the graph goes on showing them.
   Ref cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs, bool keepNodes);
   /// Names a body "base_0" and fixes the order of what it takes from around it.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/torch_api/conversions.h"
@@ -113,7 +113,7 @@ PyObject* cut(PyObject*, PyObject* args) {
 
 /// lifted(body): tensors and numbers that it takes from around it.
 PyObject* lifted(PyObject*, PyObject* body) {
-  const NestedGraph* nested = nestedOf(body);
+  const GraphBody* nested = nestedOf(body);
   if (nested == nullptr) return PyErr_Format(PyExc_TypeError, "a body is expected");
   Ref tuple = Ref::steal(PyTuple_New(Py_ssize_t(nested->lifted.size())));
   for (std::size_t k = 0; k < nested->lifted.size(); ++k)
@@ -317,7 +317,7 @@ PyObject* stacked(PyObject*, PyObject* args) {
 PyObject* reorder(PyObject*, PyObject* args) {
   PyObject *body = nullptr, *places = nullptr;
   if (PyArg_ParseTuple(args, "OO!", &body, &PyTuple_Type, &places) == 0) return nullptr;
-  NestedGraph* nested = nestedOf(body);
+  GraphBody* nested = nestedOf(body);
   if (nested == nullptr) return PyErr_Format(PyExc_TypeError, "a body is expected");
   Ref tuple = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(places)));
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(places); ++k) {

@@ -1,4 +1,4 @@
-#include "engine/dynamo/nested_graph.h"
+#include "engine/dynamo/graph_body.h"
 
 #include "engine/dynamo/call_backend.h"
 #include "engine/dynamo/tracer.h"
@@ -6,12 +6,12 @@
 namespace kerf::inline dynamo {
 namespace {
 
-struct NestedGraphObject {
-  PyObject_HEAD std::shared_ptr<NestedGraph>* body;
+struct GraphBodyObject {
+  PyObject_HEAD std::shared_ptr<GraphBody>* body;
 };
 
 PyObject* runBody(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
-  const NestedGraph& body = **reinterpret_cast<NestedGraphObject*>(self)->body;
+  const GraphBody& body = **reinterpret_cast<GraphBodyObject*>(self)->body;
   if (std::size_t(PyTuple_GET_SIZE(args)) != body.inputs.size())
     return PyErr_Format(PyExc_TypeError, "the nested graph takes %zu values, got %zd", body.inputs.size(),
                         PyTuple_GET_SIZE(args));
@@ -23,16 +23,16 @@ PyObject* runBody(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
 }
 
 PyObject* nameOfBody(PyObject* self, void* /*closure*/) {
-  return makeText((*reinterpret_cast<NestedGraphObject*>(self)->body)->name).release();
+  return makeText((*reinterpret_cast<GraphBodyObject*>(self)->body)->name).release();
 }
 
 /// Fills torch.fx's builder with the body's nodes.
 PyObject* fillBuilder(PyObject* self, PyObject* builder) {
-  return buildNested(builder, **reinterpret_cast<NestedGraphObject*>(self)->body).release();
+  return buildNested(builder, **reinterpret_cast<GraphBodyObject*>(self)->body).release();
 }
 
 void dropBody(PyObject* self) {
-  delete reinterpret_cast<NestedGraphObject*>(self)->body;
+  delete reinterpret_cast<GraphBodyObject*>(self)->body;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -47,24 +47,24 @@ PyTypeObject* nestedType() {
                                 {Py_tp_getset, getters},
                                 {Py_tp_methods, methods},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"kerf.NestedGraph", sizeof(NestedGraphObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyType_Spec spec = {"kerf.GraphBody", sizeof(GraphBodyObject), 0, Py_TPFLAGS_DEFAULT, slots};
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return type;
 }
 
 }  // namespace
 
-Ref nestedGraphObject(std::shared_ptr<NestedGraph> body) {
+Ref nestedGraphObject(std::shared_ptr<GraphBody> body) {
   PyTypeObject* type = nestedType();
   Ref made = Ref::steal(type ? type->tp_alloc(type, 0) : nullptr);
   if (!made) throw PythonRaised{};
-  reinterpret_cast<NestedGraphObject*>(made.get())->body = new std::shared_ptr<NestedGraph>(std::move(body));
+  reinterpret_cast<GraphBodyObject*>(made.get())->body = new std::shared_ptr<GraphBody>(std::move(body));
   return made;
 }
 
-NestedGraph* nestedOf(PyObject* object) {
+GraphBody* nestedOf(PyObject* object) {
   if (object == nullptr || Py_TYPE(object) != nestedType()) return nullptr;
-  return reinterpret_cast<NestedGraphObject*>(object)->body->get();
+  return reinterpret_cast<GraphBodyObject*>(object)->body->get();
 }
 
 }  // namespace kerf::inline dynamo

@@ -1,4 +1,4 @@
-// NestedGraph: the body of a higher-order operator, cut out of the graph in which it was traced.
+// GraphBody: the body of a higher-order operator, cut out of the graph in which it was traced.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace kerf::inline dynamo {
 
-struct NestedGraph {
+struct GraphBody {
   std::string name;         ///< "cond_true_0"; empty until it is installed
   std::vector<Node> nodes;  ///< as they stood in the graph around it
   std::vector<NodeId> own;  ///< inputs that are the body's own, by order
@@ -19,8 +19,8 @@ struct NestedGraph {
 };
 
 /// A Python object around it; called, it runs the body.
-Ref nestedGraphObject(std::shared_ptr<NestedGraph> body);
+Ref nestedGraphObject(std::shared_ptr<GraphBody> body);
 /// Null where the object is none.
-NestedGraph* nestedOf(PyObject* object);
+GraphBody* nestedOf(PyObject* object);
 
 }  // namespace kerf::inline dynamo
