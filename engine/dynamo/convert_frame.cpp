@@ -299,6 +299,7 @@ class Attempt {
   /// What runs the graph: "inductor", or "eager" with the reason.
   std::string compileByName(CompiledFrame& compiled) {
     if (m_options.compiler.empty()) return "eager";
+    if (m_tracer.graph.hasShownNodes()) return "eager (the graph has functions that take functions)";
     auto runner = compileGraph(m_options.compiler, m_tracer.graph.graph(), compiled);
     if (!runner) return "eager (" + runner.error().message + ")";
     compiled.runner = *std::move(runner);

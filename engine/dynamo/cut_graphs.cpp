@@ -224,6 +224,7 @@ Ref OutputGraph::recordShown(const std::string& target, PyObject* callable, PyOb
                              PyObject* example) {
   const ProxyState* proxy = example ? proxyOf(example) : nullptr;
   const Tensor fake = proxy ? proxy->fake : Tensor();
+  m_hasShown = true;
   const NodeId node =
       record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
   if (callable == Py_None) m_calls.pop_back();

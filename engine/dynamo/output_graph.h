@@ -89,6 +89,8 @@ class OutputGraph {
   bool isClosed(NodeId node) const { return m_closed.contains(node.index); }
   /// Tensors and numbers in tuples and lists get their nodes.
   void realizeNodes(PyObject* object);
+  /// Whether it has nested graphs, or nodes that do not run as they stand.
+  bool hasShownNodes() const { return m_hasShown || !m_nested.empty() || !m_closed.empty(); }
   /// All bodies, in order of their installation.
   const std::vector<Ref>& nested() const { return m_nested; }
 
@@ -137,6 +139,7 @@ class OutputGraph {
     Ref size, node;
   };
   std::unordered_map<PyObject*, SizeNode> m_sizeNodes;
+  bool m_hasShown = false;
   std::vector<Ref> m_nested;
   std::unordered_map<std::string, int> m_bodyNumbers;  ///< by base name
   std::unordered_set<std::uint32_t> m_closed;          ///< nodes that are in a body now
