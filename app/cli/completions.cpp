@@ -208,9 +208,9 @@ Result<int> runCompletions(const CLI::App& root, const std::string& name) {
 
 void addCompletions(CommandLine& line) {
   auto& command = line.add("completions", "Print what a shell needs to complete kerf's commands and options",
-                           "  source <(kerf completions bash)\n"
                            "  kerf completions zsh > ~/.zfunc/_kerf\n"
-                           "  kerf completions fish > ~/.config/fish/completions/kerf.fish");
+                           "  kerf completions fish > ~/.config/fish/completions/kerf.fish\n"
+                           "  source <(kerf completions bash)");
   auto shell = std::make_shared<std::string>();
   command.add_option("SHELL", *shell, "Which shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   line.onRun(command, [&line, shell](Context&) { return runCompletions(line.root(), *shell); });

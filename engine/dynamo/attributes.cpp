@@ -236,8 +236,7 @@ VariableTracker InstructionTranslator::loadAttribute(VariableTracker object, con
     unsupported("Attempted to read a deleted variable", "The attribute was deleted.",
                 "item: " + typeNameOf(object.get()) + ", name: " + attribute);
   if (const ProxyState* proxy = proxyOf(object.get());
-      proxy && proxy->source && proxy->real &&
-      (attribute == "requires_grad" || attribute == "data"))
+      proxy && proxy->source && proxy->real && (attribute == "requires_grad" || attribute == "data"))
     m_tracer.addGuard(typeGuard(proxy->real.get(), proxy->source));
   if (attribute == "grad") guardGrad(m_tracer, object.get());
   if (proxyOf(object.get()) != nullptr)

@@ -6,9 +6,9 @@
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/environment.h"
 #include "engine/dynamo/frame_evaluation.h"
+#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
-#include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/trace_functions.h"
 #include "engine/ir/printer.h"
 #include "engine/torch_api/compile_hook.h"
@@ -140,11 +140,9 @@ void addNested(nlohmann::json& into, const Graph& graph, const LoggedGraph& logg
 nlohmann::json graphJson(const LoggedGraph& logged) {
   nlohmann::json nested = nlohmann::json::object();
   addNested(nested, logged.graph, logged, {});
-  return {{"name", logged.name},
-          {"nodes", nodesJson(logged.graph)},
-          {"sources", logged.sources},
-          {"subgraphs", nested},
-          {"text", printGraphText(logged.graph)}};
+  return {{"name", logged.name},       {"nodes", nodesJson(logged.graph)},
+          {"sources", logged.sources}, {"ran_by", logged.ranBy},
+          {"subgraphs", nested},       {"text", printGraphText(logged.graph)}};
 }
 
 nlohmann::json logJson() {

@@ -31,6 +31,7 @@ TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& 
   if (PyTuple_Check(value) || PyList_Check(value)) return TemplateKind::Sequence;
   if (PyDict_Check(value)) return TemplateKind::Dict;
   if (PyAnySet_Check(value)) return TemplateKind::Set;
+  if (isContainerMethod(value)) return TemplateKind::ContainerMethod;
   if (isConstant(value)) return TemplateKind::Itself;
   if (PyCell_Check(value)) return TemplateKind::Cell;
   if (PyMethod_Check(value)) return TemplateKind::Method;
@@ -120,6 +121,8 @@ void TemplateWalk::visitParts(PyObject* value) {
       isTensorMethod(value, self, name);
       return visit(self.get());
     }
+    case TemplateKind::ContainerMethod:
+      return visit(PyCFunction_GET_SELF(value));
     case TemplateKind::Refused:
       break;
   }
@@ -195,6 +198,11 @@ Ref Rebuilder::make(PyObject* value) {
       isTensorMethod(value, self, name);
       const Ref real = build(self.get());
       return real ? Ref::steal(PyObject_GetAttrString(real.get(), name.c_str())) : Ref();
+    }
+    case TemplateKind::ContainerMethod: {
+      const Ref self = build(PyCFunction_GET_SELF(value));
+      const char* name = reinterpret_cast<PyCFunctionObject*>(value)->m_ml->ml_name;
+      return self ? Ref::steal(PyObject_GetAttrString(self.get(), name)) : Ref();
     }
   }
   return {};

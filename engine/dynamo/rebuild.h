@@ -80,6 +80,7 @@ enum class TemplateKind {
   DictView,
   Deque,
   TensorMethod,
+  ContainerMethod,
   Refused
 };
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& freshFunctions);

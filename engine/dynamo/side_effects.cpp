@@ -36,7 +36,7 @@ VariableTracker SideEffects::wrap(PyObject* real, SourcePtr source) {
   if (isDeque(real)) return wrapDeque(real, source);
   if (PyDict_Check(real)) return wrapDict(real, source);
   if (PyAnySet_Check(real)) return wrapSet(real, source);
-  if (PyMethod_Check(real)) return wrapMethod(real, source);
+  if (PyMethod_Check(real) || isContainerMethod(real)) return wrapMethod(real, source);
   if (isPartial(real)) return wrapPartial(real, source);
   if (canCopyObject(real)) return wrapObject(real, source);
   if (PyLong_CheckExact(real) || PyFloat_CheckExact(real))
@@ -166,8 +166,11 @@ VariableTracker SideEffects::wrapObject(PyObject* real, const SourcePtr& source)
 }
 
 VariableTracker SideEffects::wrapMethod(PyObject* real, const SourcePtr& source) {
-  const Ref self = wrap(PyMethod_GET_SELF(real), Source::attribute(source, "__self__")).value;
-  Ref method = Ref::steal(PyMethod_New(PyMethod_GET_FUNCTION(real), self.get()));
+  const bool ofContainer = isContainerMethod(real);
+  PyObject* owner = ofContainer ? PyCFunction_GET_SELF(real) : PyMethod_GET_SELF(real);
+  const Ref self = wrap(owner, Source::attribute(source, "__self__")).value;
+  Ref method = ofContainer ? attributeOf(self.get(), reinterpret_cast<PyCFunctionObject*>(real)->m_ml->ml_name)
+                           : Ref::steal(PyMethod_New(PyMethod_GET_FUNCTION(real), self.get()));
   add({StandIn::Kind::Opaque, method, Ref::borrow(real), source, false, {}, {}, {}});
   return {method, source, false};
 }

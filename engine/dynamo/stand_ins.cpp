@@ -78,6 +78,11 @@ Ref dequeLike(PyObject* deque, const std::vector<Ref>& items) {
       PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(Py_TYPE(deque)), list.get(), limit.get(), nullptr));
 }
 
+bool isContainerMethod(PyObject* object) {
+  PyObject* self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : nullptr;
+  return self != nullptr && (PyList_Check(self) || PyDict_Check(self) || PyAnySet_Check(self) || isDeque(self));
+}
+
 bool isPartial(PyObject* object) { return std::string_view(Py_TYPE(object)->tp_name) == "functools.partial"; }
 
 Ref partialLike(PyObject* partial, const std::function<Ref(PyObject*, const char*)>& copy) {

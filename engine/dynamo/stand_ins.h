@@ -17,6 +17,8 @@ Ref emptyLike(PyObject* container);
 /// A tuple of the same class (named tuples too) with other items.
 Ref tupleLike(PyObject* tuple, const std::vector<Ref>& items);
 bool isDeque(PyObject* object);
+/// A method of a list, dict, set or deque that lives by itself: `push = items.append`.
+bool isContainerMethod(PyObject* object);
 /// A deque of the same length limit with other items; null with an exception set.
 Ref dequeLike(PyObject* deque, const std::vector<Ref>& items);
 bool isPartial(PyObject* object);

@@ -131,8 +131,9 @@ bool hasExample(const Graph& graph) {
     const ValueMeta& meta = graph.node(id).meta().value;
     if (const SymMeta* number = meta.sym()) return number->expr.hint.has_value() || number->expr.text.empty();
     const TensorMeta* tensor = meta.tensor();
-    return tensor == nullptr ||
-           std::ranges::all_of(tensor->sizes, [](const Dim& size) { return size.text.empty() || size.hint.has_value(); });
+    return tensor == nullptr || std::ranges::all_of(tensor->sizes, [](const Dim& size) {
+             return size.text.empty() || size.hint.has_value();
+           });
   });
 }
 

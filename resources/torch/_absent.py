@@ -84,7 +84,7 @@ xpu
 bias varlen
     """.split(),
     "torch.nn.functional": """
-conv_tbc grouped_mm native_channel_shuffle rrelu_ scaled_mm selu_
+conv_tbc grouped_mm native_channel_shuffle rrelu_ scaled_mm
     """.split(),
     "torch.nn.parallel": """
 DistributedDataParallel DistributedDataParallelCPU data_parallel gather parallel_apply replicate scatter

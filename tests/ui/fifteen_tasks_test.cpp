@@ -221,9 +221,8 @@ TEST_F(FifteenTasks, T07PartitionOfARecordedJointGraph) {
   if (path.isEmpty()) GTEST_SKIP() << "no recordings";
   open(path);
   const auto capture = session().capture(session().location().capture);
-  const auto joint = std::ranges::find_if(capture->graphs, [](const GraphEntry& entry) {
-    return entry.name.find("aot_joint_graph") != std::string::npos;
-  });
+  const auto joint = std::ranges::find_if(
+      capture->graphs, [](const GraphEntry& entry) { return entry.name.find("aot_joint_graph") != std::string::npos; });
   if (joint == capture->graphs.end()) GTEST_SKIP() << "no joint graph is recorded";
   session().go({capture->id, int(joint - capture->graphs.begin()), Location::Stage::Captured, -1, {}});
   settle();
@@ -262,7 +261,8 @@ TEST_F(FifteenTasks, T08WhyABreakAndWhyARecompile) {
 TEST_F(FifteenTasks, T09TwoCaptures) {
   QFile sample(test::samplePath());
   ASSERT_TRUE(sample.open(QIODevice::ReadOnly));
-  const auto other = writeFile("other.py", sample.readAll().replace("aten.relu.default(", "aten.tanh.default(").toStdString());
+  const auto other =
+      writeFile("other.py", sample.readAll().replace("aten.relu.default(", "aten.tanh.default(").toStdString());
   openSample();
   open(other);
   begin();

@@ -18,6 +18,7 @@
 
 #include "engine/support/recordings.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/models/format.h"
 #include "ui/models/theme.h"
 
 namespace kerf::ui {
@@ -176,16 +177,12 @@ class RecordingsWindow : public Window, public ::testing::WithParamInterface<int
       for (std::size_t k = i + 1; k < order.size() && order[k]->rect.top() < order[i]->rect.bottom(); ++k)
         ASSERT_FALSE(order[i]->rect.intersects(order[k]->rect))
             << path << ": " << qPrintable(order[i]->title) << " lies on " << qPrintable(order[k]->title);
-    // A file that is called like many others is named after its model's folder, or one folder above.
-    const auto names = [&](const fs::path& part) {
-      return m_window->windowTitle().contains(QString::fromStdString(part.filename().string()));
-    };
-    const fs::path folder = path.parent_path();
-    EXPECT_TRUE(names(path) || names(folder) || names(folder.parent_path()) || session().captures().size() > 1 ||
-                fs::is_directory(path))
+    // A file that is called like many others is named after its model's folder.
+    const auto title = captureTitle(QString::fromStdString(path.string()));
+    EXPECT_TRUE(m_window->windowTitle().startsWith(title) || session().captures().size() > 1 || fs::is_directory(path))
         << path << " " << qPrintable(m_window->windowTitle());
-    const auto* title = m_window->pane().findChild<QLabel*>("stripTitle");
-    EXPECT_TRUE(title->text().endsWith(QString::fromStdString(session().graph()->title))) << path;
+    const auto* strip = m_window->pane().findChild<QLabel*>("stripTitle");
+    EXPECT_TRUE(strip->text().endsWith(QString::fromStdString(session().graph()->title))) << path;
   }
 
   /// On the ground of the theme something is drawn.

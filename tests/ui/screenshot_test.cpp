@@ -53,9 +53,8 @@ TEST(Screenshot, HasTheAskedSizeAndIsTheSameTwice) {
   EXPECT_EQ(image.size(), QSize(1280, 800));
   EXPECT_GT(colors(image), 50);
   const QRect different = difference(image, QImage(second));
-  EXPECT_TRUE(different.isEmpty())
-      << "the renderings differ within x " << different.left() << " to " << different.right() << ", y "
-      << different.top() << " to " << different.bottom();
+  EXPECT_TRUE(different.isEmpty()) << "the renderings differ within x " << different.left() << " to "
+                                   << different.right() << ", y " << different.top() << " to " << different.bottom();
 }
 
 TEST(Screenshot, HelpAndWrongOptionsNeedNoDisplay) {

@@ -115,6 +115,22 @@ TEST(DynamoGuards, ReasonsOfRecompilesAreThoseOfPyTorch) {
             "list(dict.keys(d))[0] == 'a'\nlist(dict.keys(d))[0] == 'bb'\n");
 }
 
+/// A method that a container was asked for belongs to the container that lives on, not to the one of tracing.
+TEST(DynamoGuards, MethodsOfContainersLiveAcrossABreak) {
+  EXPECT_EQ(printed("def f(x):\n    items = [x + 1]\n    add = items.append\n    torch._dynamo.graph_break()\n"
+                    "    add(x * 2)\n    add(x * 3)\n    return items\n",
+                    "print([t.tolist() for t in g(torch.ones(1))])"),
+            "[[2.0], [2.0], [3.0]]\n");
+  EXPECT_EQ(printed("def f(x, d):\n    put = d.setdefault\n    y = x + 1\n    torch._dynamo.graph_break()\n"
+                    "    put('b', y)\n    return y\n",
+                    "d = {'a': torch.zeros(1)}\ng(torch.ones(1), d)\nprint(sorted(d), d['b'].tolist())"),
+            "['a', 'b'] [2.0]\n");
+  EXPECT_EQ(printed("def f(x):\n    out = set()\n    add = out.add\n    for i in range(3):\n        add(i)\n"
+                    "        if i == 1: torch._dynamo.graph_break()\n    return x + len(out), out\n",
+                    "y, out = g(torch.zeros(1))\nprint(y.tolist(), sorted(out))"),
+            "[3.0] [0, 1, 2]\n");
+}
+
 TEST(DynamoGuards, NamesOfFunctionsNeedNone) {
   EXPECT_EQ(guardsOf("def h(x): return x + 1\ndef f(x): return h(x), h.__name__\n", "g(torch.ones(2))"),
             "CLOSURE_MATCH G['h']\nTENSOR_MATCH L['x']\n");

@@ -105,7 +105,8 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   m_tree->setUniformRowHeights(true);
   m_tree->setAllColumnsShowFocus(true);
   m_tree->setFrameShape(QFrame::NoFrame);
-  m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the last column is cut; its tip and the answer are whole
+  m_tree->setHorizontalScrollBarPolicy(
+      Qt::ScrollBarAlwaysOff);  // the last column is cut; its tip and the answer are whole
   m_detail->setObjectName("overviewDetail");
   m_detail->setAccessibleName(tr("What happened"));
   m_detail->setOpenLinks(false);

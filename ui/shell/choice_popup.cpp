@@ -56,7 +56,11 @@ std::vector<int> fittingChoices(const std::vector<Choice>& choices, const QStrin
     const auto& choice = choices[std::size_t(i)];
     if (marked ? choice.mark != first : wanted.isEmpty() && !choice.ready) continue;
     const int score = wanted.isEmpty() ? 0 : fuzzyScore(wanted, choice.text);
-    if (score >= 0) scores.emplace_back(-score, i);
+    constexpr int behindNames = 1 << 20;  // file names and the like count when the name itself does not fit
+    if (score >= 0)
+      scores.emplace_back(-score, i);
+    else if (choice.detail.contains(wanted, Qt::CaseInsensitive))
+      scores.emplace_back(behindNames, i);
   }
   const auto shown = std::min(scores.size(), mostShown);
   std::ranges::partial_sort(scores, scores.begin() + std::ptrdiff_t(shown));

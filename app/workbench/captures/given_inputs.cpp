@@ -97,7 +97,8 @@ Result<SymbolBindings> settledSymbols(const ShapedGraph& source, const std::vect
     const auto& node = graph.node(placeholders[input.place]);
     if (const auto* meta = node.meta().value.tensor()) KERF_CHECK(checkAgainst(input, node.name(), *meta, equations));
     const auto* number = node.meta().value.sym();
-    if (number != nullptr && !number->expr.text.empty() && isIntegral(input.tensor->dtype()) && input.tensor->numel() == 1)
+    if (number != nullptr && !number->expr.text.empty() && isIntegral(input.tensor->dtype()) &&
+        input.tensor->numel() == 1)
       equations.push_back({input.name, number->expr.text, input.tensor->itemAsInt()});
   }
   return solveSizes(equations, source.symbols);

@@ -37,7 +37,8 @@ class StandIns {
   void report() const {
     if (m_notes == nullptr) return;
     if (m_tensors > 0) m_notes->push_back(fmt::format("{} attributes have no data: random data is used", m_tensors));
-    if (m_guards > 0) m_notes->push_back("the text does not say what _guards_fn asks of the inputs: it is asked nothing");
+    if (m_guards > 0)
+      m_notes->push_back("the text does not say what _guards_fn asks of the inputs: it is asked nothing");
     if (m_unknown > 0)
       m_notes->push_back(fmt::format("{} attributes and modules are only mentioned: they have no value", m_unknown));
   }

@@ -57,8 +57,7 @@ bool mustNotRepeat(const OpInfo& op) {
 Result<void> checkWritten(const BoundArguments& args) {
   const auto& arguments = args.op->schema.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (const Tensor* tensor = isWritten(arguments[i]) ? args.tensorIf(i) : nullptr;
-        tensor && tensor->storage() && repeats(*tensor))
+    if (const Tensor* tensor = isWritten(arguments[i]) ? args.tensorIf(i) : nullptr; tensor && repeats(*tensor))
       return mismatch(args, "'{}' is written to, but several of its elements share memory; clone it first",
                       arguments[i].name);
   return {};

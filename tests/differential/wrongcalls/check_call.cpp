@@ -30,7 +30,7 @@ struct CallChecker {
 
   void check() {
     step("interpreter");
-    const auto reference = interpret(graph.module, graph.inputs);
+    const auto reference = expectedOf(graph.module, interpret(graph.module, graph.inputs));
     result.refused = !reference;
     if (reference) {
       if (!options.compilesAccepted) return;

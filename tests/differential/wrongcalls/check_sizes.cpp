@@ -19,7 +19,7 @@ GraphModule atSizes(const GraphModule& module, const ValueList& inputs) {
 
 /// Compiled as on a first call: its sizes are the example.
 Result<std::unique_ptr<CompiledGraph>> compileAt(const GraphModule& module, const ValueList& inputs,
-                                                  const std::string& backend) {
+                                                 const std::string& backend) {
   const InputSymbols symbols(module);
   const auto bound = symbols.bind(symbols.numbers(inputs));
   if (!symbols.any() || !bound) return compileBare(module, backend);
