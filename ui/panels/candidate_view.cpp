@@ -49,7 +49,10 @@ void CandidateView::setGraph(GraphDocPtr graph, const QString& title) {
   if (m_graph) {
     SceneOptions options;
     options.view = m_view->size();
-    return m_layouts.layOut(m_graph, options, m_view->scene());
+    // Nodes keep their places from step to step, but a few of many would lie far apart.
+    const auto& before = m_view->scene();
+    const bool alike = before && before->shown && 2 * m_graph->nodes.size() > before->shown->nodes.size();
+    return m_layouts.layOut(m_graph, options, alike ? before : nullptr);
   }
   m_layouts.cancel();
   m_view->setScene(nullptr);
