@@ -7,6 +7,7 @@
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/values.h"
+#include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -40,13 +41,18 @@ VariableTracker fromClass(InstructionTranslator& t, const VariableTracker& objec
       return {*written, nullptr, false};
   if (standIn.source && ownDictOf(standIn.real.get()) != nullptr && PyFunction_Check(found))
     tracer.addGuard(presenceGuard(standIn.source, makeText(name), false));
+  if (standIn.source && PyFunction_Check(found) && PyFunction_GET_CLOSURE(found) != nullptr)
+    tracer.functions.emplace(found, classItemSource(tracer, type, standIn.source, name));
   if (isPythonDescriptor(found)) return callDescriptor(t, object, standIn, found, name);
   const descrgetfunc get = Py_TYPE(found)->tp_descr_get;
   if (get != nullptr)
     return {tracer.checked(get(found, object.get(), reinterpret_cast<PyObject*>(type))), nullptr, false};
-  const SourcePtr source = standIn.source ? Source::attribute(standIn.source, name)
-                                          : Source::attribute(classSource(tracer, type, nullptr), name);
-  return tracer.effects.wrap(found, source);
+  if (!standIn.source) return tracer.effects.wrap(found, Source::attribute(classSource(tracer, type, nullptr), name));
+  if (!isConstant(found)) return tracer.effects.wrap(found, Source::attribute(standIn.source, name));
+  Guard unshadowed = presenceGuard(standIn.source, makeText(name), false);
+  unshadowed.isInternal = true;
+  tracer.addGuard(std::move(unshadowed));
+  return tracer.effects.wrap(found, classItemSource(tracer, type, standIn.source, name));
 }
 
 /// What a module does not have in one table is looked for in the next.
@@ -56,6 +62,10 @@ void guardAbsence(FrameTracer& tracer, PyObject* dict, const Ref& key) {
   Guard guard = containsGuard(held->source, key, false);
   guard.isInternal = true;
   tracer.addGuard(std::move(guard));
+}
+
+bool isOfModuleClass(PyObject* function) {
+  return PyFunction_Check(function) && textOf(PyFunction_GET_MODULE(function)).starts_with("torch.nn.modules.");
 }
 
 /// Parameters, children and buffers of an nn.Module, in that order (manually_trace_nn_module_getattr).
@@ -124,7 +134,8 @@ VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker&
   if (isModule(object.get()))
     if (VariableTracker held = fromModule(tracer, standIn, name)) return held;
   PyObject* fallback = _PyType_Lookup(type, makeText("__getattr__").get());
-  if (fallback == nullptr) noAttribute(object.get(), name);
+  // The one of nn.Module has nothing more to say.
+  if (fallback == nullptr || isOfModuleClass(fallback)) noAttribute(object.get(), name);
   const VariableTracker bound{Ref::steal(PyMethod_New(fallback, object.get())), nullptr, false};
   return t.call(bound, {{key, nullptr, false}}, nullptr);
 }
@@ -145,7 +156,8 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
           PyModule_Check(object.get()) ? PyModule_GetDict(object.get()) : object.get(), name))
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
-  const bool ofClass = PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()));
+  const bool ofClass = (PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()))) ||
+                       object.get() == reinterpret_cast<PyObject*>(tensorClass());
   if (ofClass || (PyType_Check(object.get()) && (isName(name) || isEnumMember(value.get()))))
     return {value, nullptr, false};
   if (isTorchNamespace(object.get()))
@@ -236,7 +248,7 @@ VariableTracker InstructionTranslator::loadAttribute(VariableTracker object, con
     unsupported("Attempted to read a deleted variable", "The attribute was deleted.",
                 "item: " + typeNameOf(object.get()) + ", name: " + attribute);
   if (const ProxyState* proxy = proxyOf(object.get());
-      proxy && proxy->source && proxy->real && (attribute == "requires_grad" || attribute == "data"))
+      proxy && proxy->source && proxy->real && !isStandIn() && (attribute == "requires_grad" || attribute == "data"))
     m_tracer.addGuard(typeGuard(proxy->real.get(), proxy->source));
   if (attribute == "grad") guardGrad(m_tracer, object.get());
   if (proxyOf(object.get()) != nullptr)

@@ -164,6 +164,9 @@ std::optional<VariableTracker> lengthOf(InstructionTranslator& t, PyObject* args
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
   const VariableTracker object = argument(t, args, sources, 0);
   guardMethodUse(t.tracer(), object.get(), "__len__");
+  // The number of items is in the guard of a list or tuple itself.
+  if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get()))
+    return VariableTracker{Ref::steal(PyLong_FromSsize_t(PySequence_Fast_GET_SIZE(object.get()))), nullptr, false};
   const ProxyState* proxy = proxyOf(object.get());
   if (proxy == nullptr || proxy->fake.dim() == 0) return std::nullopt;
   return VariableTracker{tensorMethod(t.tracer(), object.get(), "__len__", Ref::steal(PyTuple_New(0)).get(), nullptr),

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/dynamo/builtin_calls.h"
+#include "engine/dynamo/call_guards.h"
 #include "engine/dynamo/container_calls.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
@@ -38,6 +39,8 @@ bool callsPython(PyObject* callable) {
 
 void refuseMarked(PyObject* callable) {
   PyObject* function = functionOf(callable);
+  // Of an object, asking would call its own __getattr__.
+  if (!PyFunction_Check(function)) return;
   const std::string name = describeCallable(function);
   const Ref recursive = attributeOf(function, "_torchdynamo_disable_recursive");
   const bool inlining = PyMethod_Check(callable) || (recursive && recursive.get() != Py_True);
@@ -52,7 +55,7 @@ void refuseMarked(PyObject* callable) {
                 {"Remove the `torch._dynamo.graph_break()` call."});
   if (name == "copy.deepcopy")
     unsupported("copy.deepcopy()", "Dynamo does not support copy.deepcopy()", "copy.deepcopy");
-  if (PyFunction_Check(function) && !mayInline(function))
+  if (!mayInline(function))
     unsupported(
         "Attempted to call function marked as skipped",
         fmt::format("Dynamo developers have intentionally marked that the function `{}` should not be traced.", name),
@@ -92,10 +95,12 @@ constexpr const char* kHookTables[] = {
 
 /// A module without hooks is its forward; hooks run as torch's Python half runs them.
 bool hasHooks(FrameTracer& tracer, StandIn& standIn) {
+  bool found = false;
   for (const char* table : kHookTables) {
     const VariableTracker hooks = tracer.effects.ownAttribute(standIn, table);
-    if (hooks && PyDict_Check(hooks.get()) && PyDict_GET_SIZE(hooks.get()) > 0) return true;
+    found = found || (hooks && PyDict_Check(hooks.get()) && PyDict_GET_SIZE(hooks.get()) > 0);
   }
+  if (found) return true;
   for (const char* table : kHookTables)
     if (standIn.source) tracer.addGuard(emptyHooksGuard(Source::attribute(standIn.source, table)));
   return false;
@@ -200,6 +205,7 @@ VariableTracker callInstead(InstructionTranslator& t, const TracedInstead& other
                             std::vector<VariableTracker> sources) {
   Ref all = Ref::borrow(args);
   if (other.self) {
+    if (PyType_Check(other.self.get())) guardAutogradFunction(t.tracer(), other.self.get());
     const Ref first = Ref::steal(PyTuple_Pack(1, other.self.get()));
     all = Ref::steal(PySequence_Concat(first.get(), args));
     sources.insert(sources.begin(), VariableTracker{other.self, nullptr, false});
@@ -240,8 +246,11 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     for (VariableTracker& source : sources) m_tracer.realize(source);
     return {m_tracer.checked(PyObject_Call(target, args, kwargs)), nullptr, false};
   }
-  if (std::optional<TracedInstead> other = tracedInstead(target))
+  noteLookups(m_tracer, target);
+  if (std::optional<TracedInstead> other = tracedInstead(target)) {
+    guardKeywordDefaults(m_tracer, callable, kwargs);
     return callInstead(*this, *other, args, kwargs, std::move(sources));
+  }
   const std::string graphName = graphFunctionName(target);
   if (!graphName.empty()) {
     noteTracedFunctional(m_tracer, target);

@@ -40,6 +40,8 @@ struct LoggedFrame {
   std::string at;                  ///< "file.py:9"
   std::vector<std::string> calls;  ///< "__compiled_fn_1", "__resume_at_66_3"
   std::vector<FrameGuard> guards;
+  bool isEmpty =
+      false;  ///< its graph had no node at all, not even an input: torch._dynamo.explain leaves out its guards
 };
 
 struct LoggedRecompile {

@@ -31,10 +31,23 @@ std::optional<VariableTracker> extendList(const ContainerCall& call, StandIn&) {
   return call.native();
 }
 
+/// Another one than the last: all places change, so all items are guarded.
+std::optional<VariableTracker> popFromWithin(const ContainerCall& call, const StandIn& standIn) {
+  FrameTracer& tracer = call.t.tracer();
+  tracer.realizeDeep(call.self);
+  VariableTracker popped = call.native();
+  if (tracer.effects.find(popped.get()) != nullptr) return popped;
+  for (std::size_t k = 0; k < standIn.items.size() && !popped.source; ++k)
+    if (standIn.items[k].get() == popped.get())
+      popped.source = Source::item(standIn.source, Ref::steal(PyLong_FromSize_t(k)));
+  return popped;
+}
+
 /// The last one.
 std::optional<VariableTracker> popList(const ContainerCall& call, StandIn& standIn) {
   const Py_ssize_t size = PyList_GET_SIZE(call.self);
-  if (PyTuple_GET_SIZE(call.args) != 0 || size == 0) return std::nullopt;
+  if (size == 0) return std::nullopt;
+  if (PyTuple_GET_SIZE(call.args) != 0) return popFromWithin(call, standIn);
   const Ref index = Ref::steal(PyLong_FromSsize_t(size - 1));
   PyObject* item = PyList_GET_ITEM(call.self, size - 1);
   SourcePtr source = call.t.tracer().effects.find(item) == nullptr
@@ -53,7 +66,8 @@ std::optional<VariableTracker> getEntry(const ContainerCall& call, StandIn& stan
   FrameTracer& tracer = call.t.tracer();
   const int held = PyDict_Contains(standIn.original.get(), key);
   tracer.checkStatus(held);
-  if (held == 0 && standIn.source) tracer.addGuard(containsGuard(standIn.source, Ref::borrow(key), false));
+  if (held == 0)
+    tracer.guardEntry(standIn, {Ref::borrow(key), call.sources.empty() ? nullptr : call.sources[0].source, false});
   PyObject* item = PyDict_GetItemWithError(call.self, key);
   PyErr_Clear();
   SourcePtr source = item != nullptr && held == 1 && tracer.effects.find(item) == nullptr

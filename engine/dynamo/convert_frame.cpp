@@ -140,16 +140,21 @@ class Attempt {
 
   std::unique_ptr<CacheEntry> finish(InstructionTranslator::Stop stop) {
     const bool whole = stop == InstructionTranslator::Stop::Returned;
+    m_tracer.settleTuples();
     std::vector<Effect> effects = m_tracer.effects.changes();
-    for (const Effect& effect : effects)
+    for (const Effect& effect : effects) {
       if (effect.kind == Effect::Kind::DictContents) m_tracer.guardKeys(effect.target.get());
+      if (effect.kind == Effect::Kind::ListContents) m_tracer.guardLeadingConstants(effect.target.get());
+    }
     if (whole && m_tracer.graph.countCalls() == 0) throw SkipFrame{"because no content in function call"};
     auto compiled = std::make_shared<CompiledFrame>();
     LiveState live;
     if (whole) {
-      compiled->results = {m_root->result};
+      VariableTracker result{m_root->result, m_root->resultSource, m_root->resultLazy};
+      m_tracer.realizeLeaving(result);
+      compiled->results = {result.value};
       compiled->single = true;
-      handOn(*compiled, 0, {m_root->result, m_root->resultSource, m_root->resultLazy});
+      handOn(*compiled, 0, result);
     } else {
       live = liveState(*compiled);
     }
@@ -188,13 +193,15 @@ class Attempt {
     for (const int slot : liveLocals(m_root->bytecode(), starts, m_shape)) {
       VariableTracker& held = m_root->variables()[static_cast<std::size_t>(slot)];
       if (!held) continue;
+      // What has another name by now is loaded anew.
+      if (held.source && held.source->name() != "L['" + m_shape.name(slot) + "']") m_tracer.realizeLeaving(held);
       handOn(compiled, compiled.results.size(), held);
       live.locals.push_back(slot);
       compiled.results.push_back(held.value);
     }
     for (VariableTracker& held : m_root->stack()) {
       m_tracer.realize(held);
-      m_tracer.realizeDeep(held.get());
+      m_tracer.realizeLeaving(held);
       live.nulls.push_back(!held);
       if (held) compiled.results.push_back(held.value);
     }
@@ -222,6 +229,7 @@ class Attempt {
     for (const NodeId node : walk.needs().nodes)
       if (node.valid()) outputs.push_back(node);
     compiled.outputs = outputs;
+    m_isEmpty = m_tracer.graph.graph().order().empty();
     m_tracer.graph.finish(outputs);
     compiled.inputs = m_tracer.graph.inputs();
     compiled.calls = m_tracer.graph.calls();
@@ -253,7 +261,7 @@ class Attempt {
   }
 
   std::unique_ptr<CacheEntry> write(std::shared_ptr<CompiledFrame> compiled, bool whole, LiveState live) {
-    LoggedFrame logged{textOf(m_frame.code->co_name), fileAndLine(m_frame), {}, {}};
+    LoggedFrame logged{textOf(m_frame.code->co_name), fileAndLine(m_frame), {}, {}, m_isEmpty};
     CaptureLog& log = captureLog();
     if (m_tracer.graph.countCalls() > 0) {
       compiled->graphName = fmt::format("__compiled_fn_{}", ++log.compileNumber);
@@ -322,6 +330,7 @@ class Attempt {
   FrameTracer m_tracer;
   TraceScope m_scope;
   std::unique_ptr<InstructionTranslator> m_root;
+  bool m_isEmpty = false;
 };
 
 void raiseFullGraph(const Unsupported& reason) {

@@ -161,7 +161,11 @@ nlohmann::json logJson() {
   for (const LoggedFrame& frame : log.frames) {
     nlohmann::json guards = nlohmann::json::array();
     for (const FrameGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});
-    all["frames"].push_back({{"frame", frame.name}, {"at", frame.at}, {"calls", frame.calls}, {"guards", guards}});
+    all["frames"].push_back({{"frame", frame.name},
+                             {"at", frame.at},
+                             {"calls", frame.calls},
+                             {"guards", guards},
+                             {"empty", frame.isEmpty}});
   }
   for (const LoggedRecompile& item : log.recompiles)
     all["recompiles"].push_back({{"function", item.function}, {"at", item.at}, {"guard", item.failedGuard}});

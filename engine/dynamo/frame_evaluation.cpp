@@ -4,6 +4,7 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -44,6 +45,9 @@ PyObject* evaluateDefault(PyThreadState* thread, _PyInterpreterFrame* frame, int
   return _PyEval_EvalFrameDefault(thread, frame, thrown);
 }
 
+/// In co_localspluskinds: a variable that closures share.
+constexpr int kCellKind = 0x40;
+
 bool isGenerator(const _PyInterpreterFrame* frame) { return frame->owner == FRAME_OWNED_BY_GENERATOR; }
 
 PyObject* functionOf(_PyInterpreterFrame* frame) { return reinterpret_cast<PyObject*>(frame->f_func); }
@@ -57,16 +61,19 @@ VariableTracker positionalDefault(FrameTracer& tracer, PyObject* function, const
   return tracer.effects.wrap(value, Source::item(source, Ref::steal(PyLong_FromSsize_t(place))));
 }
 
+/// Where the function that is called was found.
+SourcePtr functionSource(const FrameTracer& tracer, PyObject* function) {
+  if (tracer.pendingCallable.source && tracer.pendingCallable.get() == function) return tracer.pendingCallable.source;
+  if (const auto known = tracer.functions.find(function); known != tracer.functions.end()) return known->second;
+  const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  return Source::constant(textOf(code->co_name), Ref::borrow(function));
+}
+
 /// The source of an argument's default, which binding took out of the function.
 VariableTracker defaultOf(FrameTracer& tracer, PyObject* function, PyObject* value) {
   if (function == nullptr || tracer.freshFunctions.contains(function)) return {Ref::borrow(value), nullptr, false};
   PyObject* defaults = PyFunction_GET_DEFAULTS(function);
-  SourcePtr base = tracer.pendingCallable.source;
-  if (!base || tracer.pendingCallable.get() != function)
-    base = Source::constant(
-        textOf(PyFunction_GET_CODE(function) ? reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_name
-                                             : nullptr),
-        Ref::borrow(function));
+  const SourcePtr base = functionSource(tracer, function);
   for (Py_ssize_t k = 0; defaults && k < PyTuple_GET_SIZE(defaults); ++k)
     if (PyTuple_GET_ITEM(defaults, k) == value) return positionalDefault(tracer, function, base, k);
   PyObject *key = nullptr, *item = nullptr;
@@ -105,12 +112,42 @@ void fillFrees(FrameTracer& tracer, PyCodeObject* code, PyObject* function, std:
       variable = {Ref::borrow(cell), nullptr, false};
       continue;
     }
-    const bool known = tracer.pendingCallable.get() == function && tracer.pendingCallable.source;
-    const SourcePtr base =
-        known ? tracer.pendingCallable.source : Source::constant(textOf(code->co_name), Ref::borrow(function));
-    variable =
-        tracer.effects.cell(cell, Source::item(Source::attribute(base, "__closure__"), Ref::steal(PyLong_FromLong(k))));
+    const SourcePtr cells = Source::attribute(functionSource(tracer, function), "__closure__");
+    variable = tracer.effects.cell(cell, Source::item(cells, Ref::steal(PyLong_FromLong(k))));
   }
+}
+
+/// What a call's further arguments are bound to: a tuple whose items keep their sources, and a dict.
+void noteFurther(FrameTracer& tracer, const PyCodeObject* code, const std::vector<VariableTracker>& pending,
+                 const std::vector<VariableTracker>& variables) {
+  auto slot = static_cast<std::size_t>(code->co_argcount + code->co_kwonlyargcount);
+  const auto given = [&](PyObject* value) {
+    for (const VariableTracker& argument : pending)
+      if (argument.get() == value) return argument;
+    return VariableTracker{Ref::borrow(value), nullptr, false};
+  };
+  if ((code->co_flags & CO_VARARGS) != 0) {
+    PyObject* tuple = variables[slot++].get();
+    std::vector<VariableTracker> items;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) items.push_back(given(PyTuple_GET_ITEM(tuple, k)));
+    if (std::ranges::any_of(items, [](const VariableTracker& item) { return item.lazy; }))
+      tracer.trackedTuples[tuple] = {Ref::borrow(tuple), std::move(items)};
+  }
+  if ((code->co_flags & CO_VARKEYWORDS) == 0) return;
+  PyObject* value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(variables[slot].get(), &at, nullptr, &value) != 0;) {
+    VariableTracker argument = given(value);
+    tracer.realize(argument);
+  }
+}
+
+/// A generator's variable that is still what it was keeps its source.
+VariableTracker generatorVariable(const FrameTracer& tracer, const _PyInterpreterFrame* frame, std::size_t slot,
+                                  PyObject* value) {
+  const auto known = tracer.generatorVariables.find(frame);
+  if (known != tracer.generatorVariables.end() && slot < known->second.size() && known->second[slot].get() == value)
+    return known->second[slot];
+  return {Ref::borrow(value), nullptr, false};
 }
 
 FrameStart startOf(FrameTracer& tracer, _PyInterpreterFrame* frame, const std::vector<VariableTracker>* pending) {
@@ -124,9 +161,10 @@ FrameStart startOf(FrameTracer& tracer, _PyInterpreterFrame* frame, const std::v
   for (int slot = 0; slot < places; ++slot)
     if (PyObject* value = frame->localsplus[slot])
       start.variables[static_cast<std::size_t>(slot)] = isGenerator(frame)
-                                                            ? VariableTracker{Ref::borrow(value), nullptr, false}
+                                                            ? generatorVariable(tracer, frame, std::size_t(slot), value)
                                                             : argumentOf(tracer, pending, functionOf(frame), value);
   fillFrees(tracer, frame->f_code, functionOf(frame), start.variables);
+  if (pending != nullptr && !isGenerator(frame)) noteFurther(tracer, frame->f_code, *pending, start.variables);
   if (!isGenerator(frame)) return start;
   for (int k = places; k < frame->stacktop; ++k)
     start.stack.push_back({Ref::borrow(frame->localsplus[k]), nullptr, false});
@@ -141,7 +179,11 @@ void suspend(InstructionTranslator& translator, _PyInterpreterFrame* frame) {
     Py_XSETREF(frame->localsplus[slot], Py_XNewRef(translator.variables()[static_cast<std::size_t>(slot)].get()));
   for (int k = places; k < frame->stacktop; ++k) Py_CLEAR(frame->localsplus[k]);
   frame->stacktop = places;
-  for (const VariableTracker& held : translator.stack()) frame->localsplus[frame->stacktop++] = Py_XNewRef(held.get());
+  for (VariableTracker& held : translator.stack()) {
+    translator.tracer().realize(held);
+    frame->localsplus[frame->stacktop++] = Py_XNewRef(held.get());
+  }
+  translator.tracer().generatorVariables[frame] = translator.variables();
   frame->prev_instr = _PyCode_CODE(frame->f_code) + translator.instruction().offset / 2;
   _PyFrame_GetGenerator(frame)->gi_frame_state = FRAME_SUSPENDED;
 }
@@ -167,14 +209,23 @@ PyObject* inlineTraced(FrameTracer& tracer, _PyInterpreterFrame* frame, int thro
   return Py_NewRef(translator.result.get());
 }
 
+/// CPython makes the generator; its frame comes here when it runs, with what the call bound.
+PyObject* makeGenerator(FrameTracer& tracer, PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
+  const std::vector<VariableTracker>* pending = std::exchange(tracer.pendingArguments, nullptr);
+  std::vector<VariableTracker> variables = startOf(tracer, frame, pending).variables;
+  tracer.pendingCallable = {};
+  for (std::size_t slot = 0; slot < variables.size(); ++slot)
+    if ((PyBytes_AS_STRING(frame->f_code->co_localspluskinds)[slot] & kCellKind) != 0) tracer.settle(variables[slot]);
+  PyObject* generator = evaluateDefault(thread, frame, thrown);
+  if (generator != nullptr && PyGen_CheckExact(generator))
+    tracer.generatorVariables[reinterpret_cast<PyGenObject*>(generator)->gi_iframe] = std::move(variables);
+  return generator;
+}
+
 PyObject* inlineFrame(FrameTracer& tracer, PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
   const int flags = frame->f_code->co_flags;
-  // CPython makes the generator; its frame comes here when it runs.
-  if (!isGenerator(frame) && (flags & CO_GENERATOR) != 0) {
-    tracer.pendingArguments = nullptr;
-    return evaluateDefault(thread, frame, thrown);
-  }
   try {
+    if (!isGenerator(frame) && (flags & CO_GENERATOR) != 0) return makeGenerator(tracer, thread, frame, thrown);
     if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
       unsupported("Unsupported coroutine", "Dynamo cannot trace coroutines.", describeCallable(functionOf(frame)));
     return inlineTraced(tracer, frame, thrown);

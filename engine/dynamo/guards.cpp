@@ -59,7 +59,8 @@ Guard functionGuard(PyObject* object, const SourcePtr& source) {
                      fmt::format("ID_MATCH: ___check_obj_id({}.__code__, ID), type={}", source->name(),
                                  reprOf(PyFunction_GET_CODE(object))),
                      source);
-  guard.isInternal = static_cast<bool>(attributeOf(object, "_torchdynamo_disable"));
+  const std::string module = textOf(attributeOf(object, "__module__").get());
+  guard.isInternal = attributeOf(object, "_torchdynamo_disable") || module == "torch.utils.checkpoint";
   guard.check = [code = Ref::borrow(PyFunction_GET_CODE(object))](PyObject* now, const FrameScope&) {
     return PyFunction_Check(now) && PyFunction_GET_CODE(now) == code.get();
   };
@@ -110,7 +111,10 @@ std::string localName(std::string text) {
 }  // namespace
 
 void GuardSet::add(Guard guard) {
-  if (m_leaves.insert(guard.leaf).second) m_guards.push_back(std::move(guard));
+  const auto [known, isNew] = m_leaves.emplace(guard.leaf, m_guards.size());
+  if (isNew) return m_guards.push_back(std::move(guard));
+  Guard& held = m_guards[known->second];
+  held.isInternal = held.isInternal && guard.isInternal;
 }
 
 const Guard* GuardSet::firstFailure(const FrameScope& scope) const {

@@ -3,7 +3,7 @@
 
 #include <functional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/dynamo/source.h"
@@ -26,7 +26,7 @@ struct Guard {
 
 class GuardSet {
  public:
-  /// Adds it unless the same leaf is there.
+  /// Adds it unless the same leaf is there; one that is told makes the other told, too.
   void add(Guard guard);
   const std::vector<Guard>& all() const { return m_guards; }
   /// The first guard that fails; null where all hold.
@@ -34,7 +34,7 @@ class GuardSet {
 
  private:
   std::vector<Guard> m_guards;
-  std::unordered_set<std::string> m_leaves;
+  std::unordered_map<std::string, std::size_t> m_leaves;  ///< places in m_guards
 };
 
 /// The guard that a constant, function, class, module or other unchanging object needs.

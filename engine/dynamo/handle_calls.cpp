@@ -29,7 +29,12 @@ void callFunctionEx(T& t, const I& i) {
   VariableTracker args = t.pop();
   VariableTracker callable = t.popLazy();
   t.popLazy();
-  t.tracer().realizeDeep(args.get());
+  std::vector<VariableTracker> sources;
+  const auto tracked = t.tracer().trackedTuples.find(args.get());
+  if (tracked != t.tracer().trackedTuples.end())
+    sources = tracked->second.second;
+  else
+    t.tracer().realizeDeep(args.get());
   const Ref tuple = PyTuple_CheckExact(args.get()) ? args.value : t.tracer().checked(PySequence_Tuple(args.get()));
   Ref dict = keywords.value;
   if (dict && !PyDict_CheckExact(dict.get())) {
@@ -37,7 +42,7 @@ void callFunctionEx(T& t, const I& i) {
     t.tracer().checkStatus(PyDict_Update(dict.get(), keywords.get()));
   }
   if (dict) t.tracer().realizeDeep(keywords.get());
-  t.push(t.callWith(std::move(callable), tuple.get(), dict.get(), {}));
+  t.push(t.callWith(std::move(callable), tuple.get(), dict.get(), std::move(sources)));
 }
 
 void makeFunction(T& t, const I& i) {
@@ -46,6 +51,7 @@ void makeFunction(T& t, const I& i) {
   const auto set = [&](int bit, const char* name) {
     if ((i.arg & bit) == 0) return;
     const VariableTracker value = t.pop();
+    if (bit == 1) t.tracer().realizeTracked(value.get());
     if (bit == 8) PyFunction_SetClosure(function.get(), value.get());
     if (bit == 4) PyFunction_SetAnnotations(function.get(), PyDict_Check(value.get()) ? value.get() : nullptr);
     if (bit == 2) PyFunction_SetKwDefaults(function.get(), value.get());

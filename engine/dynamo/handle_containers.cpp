@@ -11,17 +11,36 @@ namespace {
 using T = InstructionTranslator;
 using I = Instruction;
 
+void requireValue(T& t, const VariableTracker& item) {
+  if (!item) unsupported("Empty stack", "Bytecode takes a NULL for a value.", t.where());
+}
+
 Ref tupleOf(T& t, int count) {
   std::vector<VariableTracker> items = t.popMany(count);
   Ref tuple = Ref::steal(PyTuple_New(count));
   for (int k = 0; k < count; ++k) {
+    requireValue(t, items[static_cast<std::size_t>(k)]);
     t.tracer().settle(items[static_cast<std::size_t>(k)]);
     PyTuple_SET_ITEM(tuple.get(), k, items[static_cast<std::size_t>(k)].value.release());
   }
   return tuple;
 }
 
-void buildTuple(T& t, const I& i) { t.push(tupleOf(t, i.arg)); }
+/// Its numbers and texts are guarded when they are looked at, or where it leaves the graph.
+void buildTuple(T& t, const I& i) {
+  std::vector<VariableTracker> items = t.popMany(i.arg);
+  Ref tuple = Ref::steal(PyTuple_New(i.arg));
+  bool isLazy = false;
+  for (VariableTracker& item : items) {
+    requireValue(t, item);
+    if (!item.lazy || !item.source || !isLiteral(item.get())) t.tracer().settle(item);
+    isLazy = isLazy || item.lazy;
+  }
+  for (int k = 0; k < i.arg; ++k)
+    PyTuple_SET_ITEM(tuple.get(), k, Py_XNewRef(items[static_cast<std::size_t>(k)].get()));
+  if (isLazy) t.tracer().trackedTuples[tuple.get()] = {tuple, std::move(items)};
+  t.push(std::move(tuple));
+}
 void buildList(T& t, const I& i) { t.checkedPush(PySequence_List(tupleOf(t, i.arg).get())); }
 void buildSet(T& t, const I& i) { t.checkedPush(PySet_New(tupleOf(t, i.arg).get())); }
 

@@ -90,6 +90,8 @@ void returnValue(T& t, const I&) {
 
 void yieldValue(T& t, const I&) {
   VariableTracker value = t.pop();
+  // C code may take it.
+  t.tracer().realizeTracked(value.get());
   t.result = value.value;
   t.stop(T::Stop::Yielded);
 }

@@ -131,11 +131,10 @@ void isOp(T& t, const I& i) {
 void containsOp(T& t, const I& i) {
   const VariableTracker container = t.pop();
   const VariableTracker item = t.pop();
+  t.tracer().realizeTracked(item.get());
   const StandIn* standIn = t.tracer().effects.find(container.get());
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source && isConstant(item.get())) {
-    const int held = PyDict_Contains(standIn->original.get(), item.get());
-    t.tracer().checkStatus(held);
-    t.tracer().addGuard(containsGuard(standIn->source, item.value, held == 1));
+    t.tracer().guardEntry(*standIn, item);
   } else {
     realizeOperand(t, container);
   }
@@ -178,14 +177,26 @@ void realizeSlice(T& t, const StandIn& standIn, PyObject* container, PyObject* s
   }
 }
 
+/// An item of a tuple whose items are looked at one by one.
+VariableTracker trackedSubscript(T& t, const VariableTracker& tuple, const VariableTracker& key, const Ref& item) {
+  Py_ssize_t place = PyLong_CheckExact(key.get()) ? PyLong_AsSsize_t(key.get()) : PY_SSIZE_T_MAX;
+  PyErr_Clear();
+  if (place < 0) place += PyTuple_GET_SIZE(tuple.get());
+  if (std::optional<VariableTracker> held = itemOfTracked(t.tracer(), tuple.get(), item.get(), place)) return *held;
+  t.tracer().realizeDeep(tuple.get());
+  return {item, nullptr, false};
+}
+
 void binarySubscr(T& t, const I&) {
   const auto [container, key] = popPair(t);
   if (proxyOf(container.get()) != nullptr && !isConstant(key.get()) && proxyOf(key.get()) == nullptr)
     t.tracer().realizeDeep(key.get());
+  t.tracer().realizeTracked(key.get());
   guardMissingKey(t, container, key);
   guardMethodUse(t.tracer(), container.get(), "__getitem__");
   Ref item = t.tracer().checked(PyObject_GetItem(container.get(), key.get()));
   VariableTracker result{item, nullptr, false};
+  if (t.tracer().trackedTuples.contains(container.get())) return t.push(trackedSubscript(t, container, key, item));
   const StandIn* standIn = t.tracer().effects.find(container.get());
   if (standIn != nullptr && standIn->source && t.tracer().effects.find(item.get()) == nullptr &&
       proxyOf(item.get()) == nullptr) {
@@ -214,6 +225,7 @@ void storeSubscr(T& t, const I&) {
   VariableTracker key = t.popLazy();
   const VariableTracker container = t.pop();
   t.tracer().realize(key);
+  t.tracer().realizeTracked(key.get());
   refuseOwnHash(key.get());
   const VariableTracker value = t.pop();
   refuseFrozen(t, container.get(), "__setitem__");
@@ -225,6 +237,7 @@ void storeSubscr(T& t, const I&) {
 void deleteSubscr(T& t, const I&) {
   const VariableTracker key = t.pop();
   const VariableTracker container = t.pop();
+  t.tracer().realizeTracked(key.get());
   refuseFrozen(t, container.get(), "__delitem__");
   t.tracer().guardKeys(container.get());
   if (PyList_Check(container.get())) t.tracer().realizeDeep(container.get());

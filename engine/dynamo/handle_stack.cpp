@@ -2,6 +2,7 @@
 #include <span>
 
 #include "engine/dynamo/handlers.h"
+#include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -70,6 +71,9 @@ void loadDeref(T& t, const I& i) {
   if (standIn != nullptr && standIn->contents.get() == held && standIn->source) {
     value.source = Source::attribute(standIn->source, "cell_contents");
     value.lazy = true;
+    const StandIn* known = t.tracer().effects.find(held);
+    if (known != nullptr && known->source && known->source->name() != value.source->name())
+      t.tracer().addGuard(sameObjectGuard(known->source, value.source));
   }
   t.push(std::move(value));
 }

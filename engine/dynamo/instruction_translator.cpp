@@ -48,7 +48,7 @@ std::string InstructionTranslator::where() const {
 }
 
 bool InstructionTranslator::isStandIn() const {
-  return textOf(code()->co_filename).ends_with("torch/_dynamo/_higher_order.py");
+  return textOf(code()->co_filename).ends_with("/_dynamo/_higher_order.py");
 }
 
 VariableTracker InstructionTranslator::popLazy() {
@@ -60,6 +60,7 @@ VariableTracker InstructionTranslator::popLazy() {
 
 VariableTracker InstructionTranslator::pop() {
   VariableTracker top = popLazy();
+  if (!top) unsupported("Empty stack", "Bytecode takes a NULL for a value.", where());
   m_tracer.realize(top);
   return top;
 }

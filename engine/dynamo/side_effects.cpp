@@ -1,5 +1,9 @@
 #include "engine/dynamo/side_effects.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tracer.h"
@@ -129,6 +133,22 @@ VariableTracker SideEffects::wrapTuple(PyObject* real, const SourcePtr& source) 
   return {copy, source, false};
 }
 
+bool SideEffects::isHookTable(const SourcePtr& source) const {
+  static constexpr std::array<std::string_view, 6> tables = {
+      "_backward_hooks",    "_backward_pre_hooks",        "_forward_hooks",
+      "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs"};
+  return source && source->kind() == Source::Kind::Attr && std::ranges::find(tables, source->text()) != tables.end() &&
+         isOfModule(source->base());
+}
+
+SourcePtr SideEffects::dictItem(PyObject* dict, const SourcePtr& source, PyObject* key) const {
+  if (!isHookTable(source)) return Source::item(source, Ref::borrow(key));
+  const Ref keys = Ref::steal(PyDict_Keys(dict));
+  const Py_ssize_t place = PySequence_Index(keys.get(), key);
+  if (place < 0) throw PythonRaised{};
+  return Source::placedItem(source, place);
+}
+
 VariableTracker SideEffects::wrapDict(PyObject* real, const SourcePtr& source) {
   Ref copy = emptyLike(real);
   Ref original = Ref::steal(PyDict_New());
@@ -138,7 +158,7 @@ VariableTracker SideEffects::wrapDict(PyObject* real, const SourcePtr& source) {
   const Ref snapshot = Ref::steal(PyDict_Copy(real));
   const NativeScope native;
   for (Py_ssize_t at = 0; snapshot && PyDict_Next(snapshot.get(), &at, &key, &value) != 0;) {
-    const Ref item = wrap(value, Source::item(source, Ref::borrow(key))).value;
+    const Ref item = wrap(value, dictItem(snapshot.get(), source, key)).value;
     m_tracer.checkStatus(setRawItem(copy.get(), key, item.get()));
     m_tracer.checkStatus(PyDict_SetItem(original.get(), key, item.get()));
   }
@@ -193,7 +213,12 @@ VariableTracker SideEffects::cell(PyObject* real, const SourcePtr& source) {
   if (const auto known = m_byReal.find(real); known != m_byReal.end())
     return {known->second->value, known->second->source, false};
   Ref contents;
-  if (PyObject* held = PyCell_GET(real)) contents = wrap(held, Source::attribute(source, "cell_contents")).value;
+  if (PyObject* held = PyCell_GET(real)) {
+    // That it is an object known by another name is guarded when it is loaded.
+    const auto twin = m_byReal.find(held);
+    contents =
+        twin != m_byReal.end() ? twin->second->value : wrap(held, Source::attribute(source, "cell_contents")).value;
+  }
   Ref copy = Ref::steal(PyCell_New(contents.get()));
   add({StandIn::Kind::Cell, copy, Ref::borrow(real), source, true, {}, {}, contents});
   return {copy, source, false};
@@ -236,7 +261,7 @@ SourcePtr SideEffects::itemSource(const StandIn& standIn, PyObject* key, PyObjec
   if (standIn.kind == StandIn::Kind::Dict) {
     PyObject* before = PyDict_GetItemWithError(standIn.original.get(), key);
     PyErr_Clear();
-    return before == item ? Source::item(standIn.source, Ref::borrow(key)) : nullptr;
+    return before == item ? dictItem(standIn.original.get(), standIn.source, key) : nullptr;
   }
   if (!PyLong_CheckExact(key)) return nullptr;
   Py_ssize_t index = PyLong_AsSsize_t(key);

@@ -64,6 +64,8 @@ class SideEffects {
   bool isOfModule(const SourcePtr& source) const;
   /// Whether an int is taken to stay what it is: of a global, a default, a module.
   bool isStaticInt(const SourcePtr& source) const;
+  /// Whether a dict is one of a module's tables of hooks: their keys are numbers that differ from module to module.
+  bool isHookTable(const SourcePtr& source) const;
   bool isOpaque(PyObject* object) const { return m_opaque.contains(object); }
   /// Hands all records over to the compiled code that uses them.
   std::vector<std::unique_ptr<StandIn>> release() { return std::move(m_standIns); }
@@ -72,6 +74,7 @@ class SideEffects {
   StandIn& add(StandIn standIn);
   VariableTracker wrapList(PyObject* real, const SourcePtr& source);
   VariableTracker wrapDeque(PyObject* real, const SourcePtr& source);
+  SourcePtr dictItem(PyObject* dict, const SourcePtr& source, PyObject* key) const;
   SourcePtr tupleItem(PyObject* tuple, const SourcePtr& source, Py_ssize_t place) const;
   VariableTracker wrapTuple(PyObject* real, const SourcePtr& source);
   VariableTracker wrapDict(PyObject* real, const SourcePtr& source);

@@ -32,6 +32,14 @@ Ref plainAttribute(PyObject* object, const std::string& name) {
   return value;
 }
 
+Ref valueAt(PyObject* dict, int place) {
+  PyObject* value = nullptr;
+  Py_ssize_t at = 0;
+  for (int k = 0; k <= place; ++k)
+    if (!PyDict_Check(dict) || PyDict_Next(dict, &at, nullptr, &value) == 0) return {};
+  return Ref::borrow(value);
+}
+
 Ref plainItem(PyObject* base, PyObject* key) {
   if (PyDict_Check(base)) return Ref::borrow(PyDict_GetItemWithError(base, key));
   if (PyTuple_Check(base) || PyList_Check(base)) {
@@ -89,6 +97,14 @@ SourcePtr Source::item(SourcePtr base, Ref key) {
   return made;
 }
 
+SourcePtr Source::placedItem(SourcePtr base, Py_ssize_t place) {
+  const std::string name = base->name();
+  const std::string full = name + "[list(dict.keys(" + name + "))[" + std::to_string(place) + "]]";
+  auto made = make(Kind::PlacedItem, std::move(base), {}, full);
+  made->m_slot = static_cast<int>(place);
+  return made;
+}
+
 SourcePtr Source::type(SourcePtr base) {
   const std::string full = "type(" + base->name() + ")";
   return make(Kind::Type, std::move(base), {}, full);
@@ -122,6 +138,7 @@ Ref Source::evaluateOn(PyObject* base) const {
     const auto dim = static_cast<std::size_t>(m_slot);
     return dim < sizes.size() ? Ref::steal(PyLong_FromLongLong(sizes[dim])) : Ref();
   }
+  if (m_kind == Kind::PlacedItem) return valueAt(base, m_slot);
   if (m_kind == Kind::Item) {
     Ref found = plainItem(base, m_key.get());
     PyErr_Clear();

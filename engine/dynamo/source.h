@@ -21,7 +21,7 @@ using SourcePtr = std::shared_ptr<const Source>;
 
 class Source {
  public:
-  enum class Kind { Local, Cell, Global, Attr, Item, Type, TypeDict, Size, Constant };
+  enum class Kind { Local, Cell, Global, Attr, Item, PlacedItem, Type, TypeDict, Size, Constant };
 
   static SourcePtr local(std::string name, int slot);
   /// The cell object itself of a local or free variable, not what it holds.
@@ -29,6 +29,8 @@ class Source {
   static SourcePtr global(std::string name);
   static SourcePtr attribute(SourcePtr base, std::string name);
   static SourcePtr item(SourcePtr base, Ref key);
+  /// The value of a dict's entry at a place, whatever its key is.
+  static SourcePtr placedItem(SourcePtr base, Py_ssize_t place);
   static SourcePtr type(SourcePtr base);
   /// What a class itself has: dict(C.__dict__).
   static SourcePtr typeDict(SourcePtr base);

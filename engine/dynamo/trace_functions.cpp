@@ -285,6 +285,20 @@ PyObject* stop(PyObject*, PyObject* args) {
   });
 }
 
+/// types(tensors): their classes are looked at, as torch.utils._pytree does.
+PyObject* noteTypes(PyObject*, PyObject* tensors) {
+  return whileTracing([&](FrameTracer& tracer) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(tensors); ++k) {
+      const ProxyState* proxy = proxyOf(PySequence_Fast_GET_ITEM(tensors, k));
+      if (proxy == nullptr || !proxy->source || !proxy->real) continue;
+      tracer.addGuard(typeGuard(proxy->real.get(), proxy->source));
+      tracer.addGuard(
+          constantGuard(reinterpret_cast<PyObject*>(Py_TYPE(proxy->real.get())), Source::type(proxy->source)));
+    }
+    return Ref::borrow(Py_None);
+  });
+}
+
 /// realize(values): tensors in them become inputs of the graph now.
 PyObject* realizeValues(PyObject*, PyObject* values) {
   return whileTracing([&](FrameTracer& tracer) {
@@ -346,17 +360,27 @@ PyObject* rowOf(PyObject* function) {
 }  // namespace
 
 PyObject* makeTraceModule() {
-  static PyMethodDef methods[] = {
-      {"begin", begin, METH_NOARGS, nullptr},      {"input", input, METH_VARARGS, nullptr},
-      {"cut", cut, METH_VARARGS, nullptr},         {"lifted", lifted, METH_O, nullptr},
-      {"merged", merged, METH_O, nullptr},         {"install", install, METH_VARARGS, nullptr},
-      {"call", call, METH_VARARGS, nullptr},       {"node", node, METH_VARARGS, nullptr},
-      {"repoint", repoint, METH_VARARGS, nullptr}, {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
-      {"same", same, METH_VARARGS, nullptr},       {"is_proxy", isProxy, METH_O, nullptr},
-      {"realize", realizeValues, METH_O, nullptr}, {"level", level, METH_O, nullptr},
-      {"gradients", gradients, METH_O, nullptr},   {"attach", attach, METH_VARARGS, nullptr},
-      {"stop", stop, METH_VARARGS, nullptr},       {"stacked", stacked, METH_VARARGS, nullptr},
-      {"reorder", reorder, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {{"begin", begin, METH_NOARGS, nullptr},
+                                  {"input", input, METH_VARARGS, nullptr},
+                                  {"cut", cut, METH_VARARGS, nullptr},
+                                  {"lifted", lifted, METH_O, nullptr},
+                                  {"merged", merged, METH_O, nullptr},
+                                  {"install", install, METH_VARARGS, nullptr},
+                                  {"call", call, METH_VARARGS, nullptr},
+                                  {"node", node, METH_VARARGS, nullptr},
+                                  {"repoint", repoint, METH_VARARGS, nullptr},
+                                  {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
+                                  {"same", same, METH_VARARGS, nullptr},
+                                  {"is_proxy", isProxy, METH_O, nullptr},
+                                  {"realize", realizeValues, METH_O, nullptr},
+                                  {"level", level, METH_O, nullptr},
+                                  {"gradients", gradients, METH_O, nullptr},
+                                  {"attach", attach, METH_VARARGS, nullptr},
+                                  {"stop", stop, METH_VARARGS, nullptr},
+                                  {"stacked", stacked, METH_VARARGS, nullptr},
+                                  {"reorder", reorder, METH_VARARGS, nullptr},
+                                  {"types", noteTypes, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "torch._C._dynamo_trace", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
   traceModule = PyModule_Create(&definition);

@@ -32,6 +32,13 @@ bool drawsNumber(PyObject* method) {
          (name == "randint" || name == "randrange" || name == "uniform");
 }
 
+/// Its functions are those that PyTorch's layers call, too.
+bool isFunctional(PyObject* module) {
+  const char* name = PyModule_Check(module) ? PyModule_GetName(module) : nullptr;
+  if (name == nullptr) PyErr_Clear();
+  return name != nullptr && std::string_view(name) == "torch.nn.functional";
+}
+
 bool isTorchCode(PyObject* globals) {
   const std::string name = textOf(PyDict_GetItemString(globals, "__name__"));
   return name == "torch" || name.starts_with("torch.");
@@ -77,7 +84,8 @@ Guard FrameTracer::firstMet(VariableTracker& variable, Guard guard) {
   if (isFirst || PyType_Check(variable.get()) || at->second->name() == variable.source->name()) return guard;
   guard.kind = "DUPLICATE_INPUT";
   // What torch's own code looks at is not told by the program's names.
-  if (translator == nullptr || !isTorchCode(translator->globals())) variable.source = at->second;
+  if (translator == nullptr || !isTorchCode(translator->globals()) || isFunctional(variable.get()))
+    variable.source = at->second;
   return guard;
 }
 
@@ -92,6 +100,7 @@ void FrameTracer::realize(VariableTracker& variable) {
                     variable.source->name());
       Guard guard = constantGuard(variable.get(), variable.source);
       if (PyLong_CheckExact(variable.get()) && effects.isStaticInt(variable.source)) guard.kind = "EQUALS_MATCH";
+      if (PyFunction_Check(variable.get())) functions.emplace(variable.get(), variable.source);
       addGuard(firstMet(variable, std::move(guard)));
     }
     variable.lazy = false;
@@ -108,7 +117,10 @@ void FrameTracer::realize(VariableTracker& variable) {
   }
   const auto kind = standIn->kind;
   const bool sequence = kind == StandIn::Kind::List || kind == StandIn::Kind::Tuple;
-  Guard guard = sequence ? lengthGuard(real, standIn->source) : typeGuard(real, standIn->source);
+  const bool isHooks = kind == StandIn::Kind::Dict && effects.isHookTable(standIn->source);
+  Guard guard = isHooks && PyDict_GET_SIZE(real) == 0 ? emptyHooksGuard(standIn->source)
+                : sequence || isHooks                 ? lengthGuard(real, standIn->source)
+                                                      : typeGuard(real, standIn->source);
   guard.isInternal = PyMethod_Check(real) && !drawsNumber(real);
   addGuard(std::move(guard));
   if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
@@ -116,12 +128,59 @@ void FrameTracer::realize(VariableTracker& variable) {
 
 void FrameTracer::guardKeys(PyObject* dict, bool walked) {
   const StandIn* standIn = effects.find(dict);
-  if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source)
+  if (standIn != nullptr && standIn->kind == StandIn::Kind::Dict && standIn->source &&
+      !effects.isHookTable(standIn->source))
     addGuard(keysGuard(standIn->real.get(), standIn->source, walked));
+}
+
+void FrameTracer::guardEntry(const StandIn& standIn, const VariableTracker& key) {
+  if (!standIn.source) return;
+  PyObject* held = PyDict_GetItemWithError(standIn.original.get(), key.get());
+  if (held == nullptr && PyErr_Occurred() != nullptr) throw PythonRaised{};
+  const bool isHooks = effects.isHookTable(standIn.source);
+  if (!key.source && !isHooks) return addGuard(containsGuard(standIn.source, key.value, held != nullptr));
+  if (held == nullptr) return guardKeys(standIn.value.get());
+  VariableTracker item{Ref::borrow(held), effects.itemSource(standIn, key.get(), held), effects.find(held) == nullptr};
+  realize(item);
+}
+
+void FrameTracer::guardLeadingConstants(PyObject* list) {
+  const StandIn* standIn = effects.find(list);
+  if (standIn == nullptr || !standIn->source || !PyList_CheckExact(list)) return;
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list) && isConstant(PyList_GET_ITEM(list, k)); ++k) {
+    const Ref index = Ref::steal(PyLong_FromSsize_t(k));
+    VariableTracker item{Ref::borrow(PyList_GET_ITEM(list, k)), nullptr, false};
+    item.source = effects.itemSource(*standIn, index.get(), item.get());
+    item.lazy = item.source != nullptr;
+    realize(item);
+  }
+}
+
+void FrameTracer::realizeTracked(PyObject* tuple) {
+  if (const auto tracked = trackedTuples.find(tuple); tracked != trackedTuples.end())
+    for (VariableTracker item : tracked->second.second) realize(item);
+}
+
+void FrameTracer::settleTuples() {
+  for (auto& [tuple, held] : trackedTuples) {
+    bool leads = Py_REFCNT(tuple) > 1;
+    if (!leads) continue;
+    for (VariableTracker item : held.second) {
+      leads = leads && isConstant(item.get());
+      if (leads || !isLiteral(item.get())) {
+        realize(item);
+        continue;
+      }
+      // Compiled code makes the tuple anew with what was there.
+      const QuietScope checkedOnly(*this);
+      realize(item);
+    }
+  }
 }
 
 void FrameTracer::realizeDeep(PyObject* value) {
   if (value == nullptr || isConstant(value) || proxyOf(value) != nullptr) return;
+  realizeTracked(value);
   if (const auto iterated = iterators.find(value); iterated != iterators.end()) {
     const std::vector<Ref> parts = iterated->second.parts;
     for (const Ref& part : parts) realizeDeep(part.get());
@@ -151,6 +210,38 @@ void FrameTracer::realizeDeep(PyObject* value) {
     PyObject *key = nullptr, *item = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
   }
+  m_realizing.pop_back();
+}
+
+void FrameTracer::realizeItems(PyObject* value) {
+  const StandIn* standIn = effects.find(value);
+  const auto visit = [&](PyObject* key, PyObject* item) {
+    VariableTracker held{Ref::borrow(item), nullptr, false};
+    if (standIn != nullptr && standIn->source && effects.find(item) == nullptr) {
+      held.source = effects.itemSource(*standIn, key, item);
+      held.lazy = held.source != nullptr;
+    }
+    realizeLeaving(held);
+  };
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
+      visit(Ref::steal(PyLong_FromSsize_t(k)).get(), PySequence_Fast_GET_ITEM(value, k));
+  } else if (PyDict_Check(value)) {
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
+  }
+}
+
+void FrameTracer::realizeLeaving(VariableTracker& variable) {
+  PyObject* value = variable.get();
+  if (value == nullptr || (variable.lazy && isLiteral(value))) return;
+  if (proxyOf(value) != nullptr) return noteTensor(value);
+  realize(variable);
+  if (isConstant(value) || std::ranges::find(m_realizing, value) != m_realizing.end()) return;
+  if (iterators.contains(value) || PyDictItems_Check(value) || PyDictValues_Check(value) || PyDictKeys_Check(value))
+    return realizeDeep(value);
+  m_realizing.push_back(value);
+  realizeItems(value);
   m_realizing.pop_back();
 }
 

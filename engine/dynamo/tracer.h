@@ -50,7 +50,8 @@ class FrameTracer {
   std::unordered_map<PyObject*, PyObject*> ownDicts;
   int quiet = 0;  ///< above 0: PyTorch does not look here, and has none of the guards that come
   std::unordered_map<PyObject*, TrackedIterator> iterators;
-  /// Tuples that such an iterator gave and that are taken apart next: themselves, and their items.
+  /// Tuples whose items are looked at one by one, themselves and their items: those that such an iterator gave and that are
+  /// taken apart next, and those of a call's further arguments.
   std::unordered_map<PyObject*, std::pair<Ref, std::vector<VariableTracker>>> trackedTuples;
   /// Functions that tracing made: their cells are its own.
   std::unordered_set<PyObject*> freshFunctions;
@@ -61,6 +62,10 @@ class FrameTracer {
   /// Attributes that the program deleted.
   std::set<std::pair<PyObject*, std::string>> deleted;
   std::vector<Ref> kept;  ///< objects whose identity tracing relies on
+  /// What variables of generators' frames hold between their runs, by frame.
+  std::unordered_map<const void*, std::vector<VariableTracker>> generatorVariables;
+  /// Functions of the program by where they were found: their cells and defaults have guards by that name.
+  std::unordered_map<PyObject*, SourcePtr> functions;
 
   /// The trace that goes on in this process; null where none does.
   static FrameTracer* active();
@@ -69,8 +74,19 @@ class FrameTracer {
   void realize(VariableTracker& variable);
   /// Guards a stand-in, and all that can be reached from it: before code outside of tracing looks at it.
   void realizeDeep(PyObject* value);
+  /// Guards what leaves the graph on the stack, tensors in it too; numbers and texts in containers of the program stay as
+  /// they are (realize_all).
+  void realizeLeaving(VariableTracker& variable);
   /// Guards all keys of a dict of the program: before something depends on more than one of them.
   void guardKeys(PyObject* dict, bool walked = false);
+  /// Guards the entry of a dict of the program that a key asks for, or that there is none.
+  void guardEntry(const StandIn& standIn, const VariableTracker& key);
+  /// Guards the constants that a changed list of the program starts with: PyTorch tries to write it as one constant.
+  void guardLeadingConstants(PyObject* list);
+  /// Guards the items of a tuple whose items are looked at one by one: something looks at all of it.
+  void realizeTracked(PyObject* tuple);
+  /// Guards items of tuples that live on when the graph ends.
+  void settleTuples();
   void addGuard(Guard guard);
   /// A tensor is looked at: it is guarded and becomes an input of the graph.
   void noteTensor(PyObject* proxy);
@@ -90,6 +106,7 @@ class FrameTracer {
  private:
   friend class TraceScope;
   Guard firstMet(VariableTracker& variable, Guard guard);
+  void realizeItems(PyObject* value);
   std::exception_ptr m_pending;
   std::vector<PyObject*> m_realizing;
 };

@@ -24,6 +24,7 @@ VariableTracker itemAt(FrameTracer& tracer, PyObject* container, PyObject* key, 
 }
 
 VariableTracker itemAt(FrameTracer& tracer, PyObject* container, Py_ssize_t place, PyObject* item) {
+  if (std::optional<VariableTracker> tracked = itemOfTracked(tracer, container, item, place)) return *tracked;
   return itemAt(tracer, container, Ref::steal(PyLong_FromSsize_t(place)).get(), item);
 }
 
@@ -85,7 +86,8 @@ std::optional<VariableTracker> callTrackedIterator(InstructionTranslator& t, PyO
 std::optional<Ref> trackedIterator(FrameTracer& tracer, PyObject* container) {
   if (tracer.iterators.contains(container)) return Ref::borrow(container);
   const StandIn* standIn = tracer.effects.find(container);
-  if (standIn != nullptr && standIn->source && isPlainSequence(container)) {
+  if ((standIn != nullptr && standIn->source && isPlainSequence(container)) ||
+      tracer.trackedTuples.contains(container)) {
     Ref iterator = tracer.checked(PyObject_GetIter(container));
     keep(tracer, iterator, Shape::Plain, {Ref::borrow(container)}, 0);
     return iterator;

@@ -190,6 +190,11 @@ bool isConstant(PyObject* object) {
          PyCFunction_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
+bool isLiteral(PyObject* object) {
+  return PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyUnicode_CheckExact(object);
+}
+
 bool isPlainTuple(PyObject* object) {
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(object); ++k) {

@@ -23,6 +23,8 @@ Ref operatorFunction(const char* name);
 Ref namedResult(const std::string& op, Ref tuple);
 /// An object that tracing may share with the program: nothing can change it.
 bool isConstant(PyObject* object);
+/// What PyTorch moves on without a look (LazyConstantVariable): a bool, number or text.
+bool isLiteral(PyObject* object);
 /// A tuple of numbers, texts and None.
 bool isPlainTuple(PyObject* object);
 /// Breaks at a key of a class of the program that has its own __hash__ (data classes aside).

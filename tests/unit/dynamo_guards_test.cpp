@@ -79,14 +79,14 @@ TEST(DynamoGuards, IterationGuardsWhatIsLookedAt) {
 }
 
 TEST(DynamoGuards, AppendingKeepsWhatIsThere) {
-  // Items that were not looked at stay as they are at each call.
+  // Items that were not looked at stay as they are at each call; constants at the start are looked at, to write all as one.
   EXPECT_EQ(printed("def f(x, xs):\n    xs.append(x.shape[0])\n    return x + 1\n",
                     "a, b = [1, 2], [5, 6]\ng(torch.ones(2), a)\ng(torch.ones(2), b)\nprint(a, b)"),
-            "[1, 2, 2] [5, 6, 2]\n");
+            "[1, 2, 2] [5, 6, 2]\nxs[0] == 1\n");
   EXPECT_EQ(printed("def f(x, xs):\n    last = xs.pop()\n    return x * last\n",
                     "a, b = [1, 2], [5, 2]\ng(torch.ones(2), a)\nprint(g(torch.ones(2), b).sum().item())\nprint(a, b)\n"
                     "print(g(torch.ones(2), [5, 7]).sum().item())"),
-            "4.0\n[1] [5]\n14.0\nxs[1] == 2\n");
+            "4.0\n[1] [5]\n14.0\nxs[0] == 1\nxs[1] == 2\n");
 }
 
 TEST(DynamoGuards, EntriesOfDictsThatAreNotTouchedStay) {
@@ -145,6 +145,63 @@ TEST(DynamoGuards, SettingAnAttributeOfAModuleLooksAtNothingElse) {
             "DICT_CONTAINS L['m']._buffers\nDICT_CONTAINS L['m']._modules\nDICT_CONTAINS L['m']._parameters\n"
             "EQUALS_MATCH L['m'].n\nNOT_PRESENT_IN_GENERIC_DICT L['m']\nTENSOR_MATCH L['x']\nTYPE_MATCH L['m']\n"
             "TYPE_MATCH L['m']._buffers\nTYPE_MATCH L['m']._modules\nTYPE_MATCH L['m']._parameters\n");
+}
+
+TEST(DynamoGuards, FurtherArgumentsAndGeneratorsKeepTheirSources) {
+  EXPECT_EQ(printed("def h(*a, **k): return a[1] * (2 if a[0] else 3) + k.get('n', 0)\n"
+                    "def f(flag, x, n): return h(flag, x, n=n)\n",
+                    "for flag, n in (True, 1.0), (False, 1.0), (False, 4.0): print(g(flag, torch.ones(1), n).item())"),
+            "3.0\n4.0\n7.0\nflag == True\nn == 1.0\n");
+  EXPECT_EQ(printed("def each(s):\n    yield 1.0\n    yield s\n"
+                    "def f(s, x):\n    for k in each(s): x = x * k\n    return x\n",
+                    "for s in (2.5, 4.5): print(g(s, torch.ones(1)).item())"),
+            "2.5\n4.5\ns == 2.5\n");
+}
+
+TEST(DynamoGuards, KeysThatAnInputNamesAreGuardedByTheirValue) {
+  const std::string body = "def f(d, k, x): return x * d[k] if k in d else x\n";
+  EXPECT_EQ(guardsOf(body, "g({'a': 2.0, 'b': 3.0}, 'a', torch.ones(2))"),
+            "CONSTANT_MATCH L['d']['a']\nCONSTANT_MATCH L['k']\nTENSOR_MATCH L['x']\nTYPE_MATCH L['d']\n");
+  EXPECT_EQ(printed(body,
+                    "for d in {'a': 2.0}, {'b': 3.0}: print(g(d, 'c', torch.ones(1)) is not None, "
+                    "len(json.loads(torch._C._dynamo.log())['recompiles']))"),
+            "True 0\nTrue 0\n");
+}
+
+TEST(DynamoGuards, WhatOnlyLeavesAFrameIsGuardedWithItsTensors) {
+  EXPECT_EQ(guardsOf("def f(xs, n, x): return x + 1, xs, n\n", "g([torch.ones(2), 3], 5, torch.ones(2))"),
+            "SEQUENCE_LENGTH L['xs']\nTENSOR_MATCH L['x']\nTENSOR_MATCH L['xs'][0]\n");
+  EXPECT_EQ(printed("def f(n, m, x):\n    t = (x + 1, n, m)\n    return t if t[2] else t\n",
+                    "for n in (5, 6): print(g(n, True, torch.ones(1))[1:])"),
+            "(5, True)\n(6, True)\nn == 5\n");
+}
+
+TEST(DynamoGuards, HooksOfModulesAreFoundByTheirPlace) {
+  EXPECT_EQ(outputOf("import torch, json\nimport torch.nn as nn\nm = nn.Linear(2, 2)\n"
+                     "m.register_forward_hook(lambda mod, args, out: out * 2)\n"
+                     "def f(m, x): return m(x)\ng = torch._C._dynamo.compile(f)\ng(m, torch.ones(1, 2))\n"
+                     "found = [(k, s) for k, _, s in json.loads(torch._C._dynamo.log())['frames'][0]['guards']]\n"
+                     "for k, s in sorted(found):\n    if '_forward_hooks' in s: print(k, s)\n"),
+            "CLOSURE_MATCH L['m']._forward_hooks[list(dict.keys(L['m']._forward_hooks))[0]]\n"
+            "DICT_CONTAINS L['m']._forward_hooks_always_called\n"
+            "EMPTY_NN_MODULE_HOOKS_DICT L['m']._forward_hooks_with_kwargs\n"
+            "SEQUENCE_LENGTH L['m']._forward_hooks\nTYPE_MATCH L['m']._forward_hooks_always_called\n");
+}
+
+TEST(DynamoGuards, CellsOfFunctionsThatAreHandedOnHaveTheirNames) {
+  EXPECT_EQ(guardsOf("def made(k):\n    def run(x): return x * k\n    return run\nh = made(2.0)\n"
+                     "def call(fn, x): return fn(x)\ndef f(x): return call(*[h, x])\n",
+                     "g(torch.ones(2))"),
+            "CLOSURE_MATCH G['call']\nCLOSURE_MATCH G['h']\nCONSTANT_MATCH G['h'].__closure__[0].cell_contents\n"
+            "TENSOR_MATCH L['x']\n");
+}
+
+TEST(DynamoGuards, AutogradFunctionsAreGuardedByTheirFunctions) {
+  EXPECT_EQ(guardsOf("class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return x * 2\n"
+                     "    @staticmethod\n    def backward(ctx, g): return g * 2\ndef f(x): return Twice.apply(x)\n",
+                     "g(torch.ones(2, requires_grad=True))"),
+            "CLASS_MATCH G['Twice']\nCLOSURE_MATCH G['Twice'].backward\nCLOSURE_MATCH G['Twice'].forward\n"
+            "TENSOR_MATCH L['x']\n");
 }
 
 }  // namespace

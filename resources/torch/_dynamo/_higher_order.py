@@ -50,6 +50,7 @@ def cond(pred, true_fn, false_fn, operands=()):
 def while_loop(cond_fn, body_fn, carried_inputs):
     """Two nested graphs: the condition and the body."""
     flat, spec = tree_flatten(tuple(carried_inputs))
+    _trace.types(flat)
     _trace.realize(flat)
     for t in flat:
         if not isinstance(t, torch.Tensor):
@@ -107,6 +108,7 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     leaves, xs_spec = tree_flatten(xs)
     if not leaves:
         return init, []
+    _trace.types([*inits, *leaves])
     _trace.realize((inits, leaves))
     dim = dim % leaves[0].dim()
     if dim != 0:
@@ -142,6 +144,7 @@ def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise
     if combine_mode != "pointwise":
         _trace.stop("Unsupported function call", "combine_mode='generic' is not traced.")
     leaves, spec = tree_flatten(xs)
+    _trace.types(leaves)
     _trace.realize(leaves)
     dim = dim % leaves[0].dim()
     leaves = [torch.movedim(t, dim, 0) for t in leaves]
@@ -360,6 +363,7 @@ def run_vmap(func, in_dims, out_dims, randomness, args, kwargs):
     named, named_spec = tree_flatten(kwargs)
     named_dims = [0 if isinstance(t, torch.Tensor) else None for t in named]
     everything, places = [*leaves, *named], [*dims, *named_dims]
+    _trace.types(everything)
     _trace.realize(everything)
     count = _vmap._batch_size(everything, places, func)
     _show("torch._functorch.predispatch.lazy_load_decompositions")

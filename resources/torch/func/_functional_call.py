@@ -54,7 +54,9 @@ def _swapped(module, values, tie_weights, strict):
     try:
         for name, value in values.items():
             path, _, leaf = name.rpartition(".")
-            owner = module.get_submodule(path)
+            owner = module
+            for part in path.split(".") if path else ():
+                owner = getattr(owner, part)
             table = _table(owner, leaf)
             if table is None:
                 raise AttributeError(f"{owner._get_name()} has no attribute `{leaf}`")
