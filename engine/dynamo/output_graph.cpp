@@ -114,7 +114,7 @@ void OutputGraph::noteSize(PyObject* size, PyObject* tensor) {
   m_sizeNodes[size] = {Ref::borrow(size), wrapTensorValue(Tensor(), node)};
 }
 
-/// Arguments with nodes where sizes with symbols stand.
+/// Arguments as they are now, with nodes where sizes with symbols stand.
 Ref OutputGraph::withSizes(PyObject* value) {
   if (value == nullptr) return {};
   if (std::string_view(Py_TYPE(value)->tp_name) == "torch.Size" && holdsSym(value)) {
@@ -131,6 +131,13 @@ Ref OutputGraph::withSizes(PyObject* value) {
     Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(value)));
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); ++k)
       PyTuple_SET_ITEM(copy.get(), k, withSizes(PyTuple_GET_ITEM(value, k)).release());
+    return copy;
+  }
+  if (PyList_CheckExact(value)) {
+    // The program may change it after the call.
+    Ref copy = Ref::steal(PyList_New(PyList_GET_SIZE(value)));
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(value); ++k)
+      PyList_SET_ITEM(copy.get(), k, withSizes(PyList_GET_ITEM(value, k)).release());
     return copy;
   }
   if (PyDict_CheckExact(value)) {

@@ -50,6 +50,13 @@ TEST(DynamoProgram, SizesThatDifferBecomeSymbols) {
       "0.75\n0.875\n0.9375\n2\n");
 }
 
+TEST(DynamoProgram, ListsThatCallsGotMayChangeAfterwards) {
+  EXPECT_EQ(
+      printed("def f(x, xs):\n    y = torch.stack(xs)\n    xs.append(y.sum(0))\n    xs[0] = x\n    return y\n",
+              "xs = [torch.ones(1), torch.ones(1)]\nprint(g(torch.zeros(1), xs).tolist(), [t.item() for t in xs])"),
+      "[[1.0], [1.0]] [0.0, 1.0, 2.0]\n1\n");
+}
+
 TEST(DynamoProgram, NumbersThatDifferBecomeSymbols) {
   EXPECT_EQ(printed("def f(x, n, p): return (x * n + p).sum(), n // 2\n",
                     "for n in (2, 3, 8): print(float(g(torch.ones(2), n, n / 2)[0]), g(torch.ones(2), n, n / 2)[1])"),
