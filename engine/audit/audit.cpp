@@ -1,6 +1,7 @@
 #include "engine/audit/audit.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ SymbolicRun runForAll(const OutputProgram& program, const AuditOptions& options)
     run.compareExamples();
   done.isDone = run.run(options.progress);
   done.claims = run.claims();
+  if (done.isDone && options.graph.module != nullptr) claimGraph(run.finished(), *options.graph.module, done.claims);
   done.calls = run.calls();
   done.buffers = run.buffers();
   return done;
@@ -58,12 +60,33 @@ void refineByExample(const OutputProgram& program, const AuditOptions& options, 
   if (example.run(options.progress)) run.claims.refine(example.claims(), sizes);
 }
 
+AuditReport reportOfCppWrapper() {
+  ClaimList claims;
+  claims.add({ClaimAbout::Launch,
+              ClaimVerdict::NotKnown,
+              1,
+              0,
+              "the program",
+              "its wrapper is C++, which is not read: neither its buffers nor its calls are known",
+              {}});
+  AuditReport report;
+  claims.fill(report);
+  return report;
+}
+
 }  // namespace
+
+bool hasCppWrapper(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> marks = {"AOTInductorModel::run_impl(", "inductor_entry_impl(",
+                                                            "AOTInductorModelContainer"};
+  return std::ranges::any_of(marks, [&](std::string_view each) { return text.find(each) != std::string_view::npos; });
+}
 
 Result<AuditReport> auditOutputCode(std::string_view text, const AuditOptions& options) {
   if (text.size() > options.mostBytes)
     return fail(ErrorCode::TooLarge, "the text has {} bytes; at most {} are read", text.size(), options.mostBytes);
   const OutputProgram program = readOutputProgram(text);
+  if (program.call == nullptr && hasCppWrapper(text)) return reportOfCppWrapper();
   if (program.call == nullptr)
     return fail(ErrorCode::BadInput, "this is no output code of Inductor: it defines no `call`");
   try {

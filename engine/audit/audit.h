@@ -25,7 +25,11 @@ struct AuditOptions {
   AuditGraph graph{};  ///< without one, what kernels compute is not compared
 };
 
-/// BadInput for a text that is no output code: it has no `call`. TooLarge beyond `mostBytes`.
+/// Whether `text` has a wrapper in C++, as AOTInductor and `cpp_wrapper` write it.
+bool hasCppWrapper(std::string_view text);
+
+/// BadInput for a text that is no output code: it has no `call`. TooLarge beyond `mostBytes`. Of a wrapper in C++ nothing is
+/// known.
 Result<AuditReport> auditOutputCode(std::string_view text, const AuditOptions& options = {});
 
 }  // namespace kerf::inline audit

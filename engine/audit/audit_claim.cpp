@@ -20,6 +20,10 @@ constexpr std::array<ClaimText, claimKinds> texts = {{
     {"atomic", "additions at places that data gives are atomic"},
     {"used", "what is computed is used"},
     {"launch", "kernels are called as they are defined"},
+    {"range", "an index fits into the type that it is computed in"},
+    {"ordered", "what one stream writes another one waits for"},
+    {"aliases", "inputs are written, and returned, where the graph says so"},
+    {"nodes", "results and inputs have the sizes and types of the graph's nodes"},
     {"meaning", "on drawn inputs, results are those of the graph's nodes"},
 }};
 

@@ -24,6 +24,10 @@ enum class ClaimAbout : std::uint8_t {
   Atomic,   ///< additions at places that data gives are atomic
   Used,     ///< what is computed is used
   Launch,   ///< a kernel is called as it is defined
+  Range,    ///< an index fits into the type that it is computed in
+  Ordered,  ///< what is written on one stream is not used on another without a wait
+  Aliases,  ///< inputs are written, and are returned, where the graph says so
+  Nodes,    ///< results and inputs have the sizes and types of the graph's nodes
   Meaning,  ///< what is returned are the values of the graph's nodes
 };
 constexpr ClaimAbout lastOf(ClaimAbout) { return ClaimAbout::Meaning; }

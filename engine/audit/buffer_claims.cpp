@@ -28,6 +28,19 @@ void WrapperRun::claimInside(const AuditTensor& tensor, SymInt lowest, SymInt hi
           isExact ? "the sizes do not decide it" : "the conditions under which it happens are not decided");
 }
 
+/// Sizes that are symbols are guarded where a kernel counts in 32 bits: only given sizes are judged.
+void WrapperRun::claimRange(const KernelAccess& access, const AccessForm& form, int line, const std::string& subject) {
+  if (access.indexType.empty()) return;
+  constexpr std::int64_t most = 2147483647;
+  const bool isWide = access.indexType == "int64" || access.indexType == "uint64";
+  const auto fits = isWide ? std::optional(true) : alwaysHolds(SymRelation::Le, form.highest, most);
+  if (fits == true) return m_claims.proved(ClaimAbout::Range);
+  if (fits == false && form.isExact && access.indexType == "int32")
+    refute(ClaimAbout::Range, line, 0, subject,
+           fmt::format("its index is computed in int32, and reaches {}", sizeText(form.highest)),
+           fmt::format("element {}", sizeText(form.highest)));
+}
+
 void WrapperRun::read(const Touch& touch) {
   const WrapperValue& value = *touch.value;
   AuditStorage& storage = m_state.storages[std::size_t(value.tensor.storage)];

@@ -85,6 +85,9 @@ WrapperValue WrapperRun::externCall(const SyntaxNode& node) {
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (i > 0 || !onlyWrites) readWhole(tensors[i], node.line, fmt::format("{} ({})", tensors[i].name, name));
   claimShapes(name, node, values, out ? &*out : nullptr);
+  for (const WrapperValue& each : tensors)
+    if (name.starts_with("torch.ops.") && !name.starts_with("torch.ops.aten."))
+      m_state.storages[std::size_t(each.tensor.storage)].mayBeWritten = true;
   if (out) writeWhole(*out, node.line, name);
   if (writesFirst) writeWhole(tensors[0], node.line, name);
   if (out) return *out;

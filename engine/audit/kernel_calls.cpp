@@ -18,6 +18,7 @@ bool WrapperRun::kernelCall(const SyntaxNode& node) {
   std::vector<BoundParameter> bound(kernel.parameters.size());
   launch(kernel, node, bound);
   remarks(kernel, bound, node.line);
+  claimOrdered(node, bound, kernel);
   if (!kernel.opaque.empty()) {
     opaqueCall(kernel, node, bound);
     return true;
@@ -78,6 +79,35 @@ void WrapperRun::launch(const KernelModel& kernel, const SyntaxNode& node, std::
   if (!kernel.opaque.empty()) return;
   const bool hasMore = next < node.argumentCount() && node.keywords[next].empty();
   settle(ClaimAbout::Launch, !hasMore, node.line, kernel.name, "the call gives more than the kernel takes");
+}
+
+/// What a kernel on one stream is given must not have been written on another one of that device since the last wait.
+void WrapperRun::claimOrdered(const SyntaxNode& node, const std::vector<BoundParameter>& bound,
+                              const KernelModel& kernel) {
+  const SyntaxNode* const keyword = node.keyword("stream");
+  if (keyword == nullptr || !keyword->is(SyntaxKind::Name)) return;
+  const std::string& stream = keyword->text;
+  const auto deviceOf = [&](const std::string& name) {
+    const auto found = m_streams.find(name);
+    return found == m_streams.end() ? std::string() : found->second;
+  };
+  for (const BoundParameter& each : bound) {
+    if (each.value == nullptr) continue;
+    AuditStorage& storage = m_state.storages[std::size_t(each.value->tensor.storage)];
+    const bool isOther = !storage.stream.empty() && storage.stream != stream && storage.waits == m_waits &&
+                         deviceOf(storage.stream) == deviceOf(stream);
+    if (isOther)
+      refute(ClaimAbout::Ordered, node.line, storage.lastWrite, fmt::format("{} of {}", each.name, kernel.name),
+             fmt::format("it is used on {}, was written on {}, and nothing waits between", stream, storage.stream));
+    else if (!storage.stream.empty() && storage.stream != stream)
+      m_claims.proved(ClaimAbout::Ordered);
+  }
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i].value == nullptr || kernel.parameters[i].name.find("out") == std::string::npos) continue;
+    AuditStorage& storage = m_state.storages[std::size_t(bound[i].value->tensor.storage)];
+    storage.stream = stream;
+    storage.waits = m_waits;
+  }
 }
 
 void WrapperRun::remarks(const KernelModel& kernel, const std::vector<BoundParameter>& bound, int line) {
@@ -142,6 +172,7 @@ void WrapperRun::access(const KernelModel& kernel, std::size_t index, const Synt
     unknown(ClaimAbout::Inside, inside, subject, form.unknown);
     if (access.kind == KernelAccess::Kind::Store) {
       storage.written.blur();
+      storage.mayBeWritten = true;
       storage.lastWrite = line;
       storage.unreadSince = line;
       storage.unreadBy = kernel.name;
@@ -151,6 +182,7 @@ void WrapperRun::access(const KernelModel& kernel, std::size_t index, const Synt
     return;
   }
   if (!storage.count) (void)hasLayout(value.tensor);
+  claimRange(access, form, inside, subject);
   claimInside(value.tensor, form.lowest + value.tensor.offset, form.highest + value.tensor.offset, form.isExact, inside,
               subject);
   Touch touch{&value, form.box().shifted(value.tensor.offset), subject, line, form.isExact, form.hasData, std::nullopt};
@@ -278,6 +310,7 @@ void WrapperRun::opaqueCall(const KernelModel& kernel, const SyntaxNode& node, s
     if (bound[i].value == nullptr) continue;
     AuditStorage& storage = m_state.storages[std::size_t(bound[i].value->tensor.storage)];
     storage.unreadSince = 0;
+    storage.mayBeWritten = true;
     if (kernel.parameters[i].isConst || storage.isInput) continue;
     storage.written.blur();
     storage.lastWrite = node.line;
@@ -287,6 +320,7 @@ void WrapperRun::opaqueCall(const KernelModel& kernel, const SyntaxNode& node, s
     if (WrapperValue* const value = node.argument(i).is(SyntaxKind::Name) ? touched(node.argument(i).text) : nullptr) {
       AuditStorage& storage = m_state.storages[std::size_t(value->tensor.storage)];
       storage.written.blur();
+      storage.mayBeWritten = true;
       storage.unreadSince = 0;
     }
 }

@@ -50,7 +50,9 @@ ValueList positive(const ValueList& inputs) {
     if (!input.isTensor() || !isFloating(input.tensor().dtype())) continue;
     auto numbers = numbersOf(input.tensor());
     if (!numbers) continue;
-    for (double& each : numbers->values) each = std::isfinite(each) ? std::abs(each) + 0.05 : 1;
+    double* const values = numbers->values.edit();
+    for (std::size_t i = 0; i < numbers->values.size(); ++i)
+      values[i] = std::isfinite(values[i]) ? std::abs(values[i]) + 0.05 : 1;
     auto tensor = tensorOf(*numbers);
     if (!tensor) continue;
     made.back() = Value(std::move(*tensor));
@@ -63,8 +65,13 @@ struct Difference {
   double given = 0, wanted = 0;
 };
 
-std::optional<Difference> firstDifference(const std::vector<double>& given, const std::vector<double>& wanted,
-                                          bool isFloat) {
+bool isSameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::optional<Difference> firstDifference(const NumberArray& given, const NumberArray& wanted, bool isFloat) {
+  if (given.data() == wanted.data()) return std::nullopt;
+  std::size_t first = 0;
+  while (first < wanted.size() && isSameNumber(given[first], wanted[first])) ++first;
+  if (first == wanted.size()) return std::nullopt;
   double scale = 0;
   std::size_t counted = 0;
   for (const double each : wanted)
@@ -73,9 +80,9 @@ std::optional<Difference> firstDifference(const std::vector<double>& given, cons
       ++counted;
     }
   scale = counted == 0 ? 0 : scale / double(counted);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = first; i < wanted.size(); ++i) {
     const double a = given[i], b = wanted[i];
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (isSameNumber(a, b)) continue;
     const double slack = isFloat ? 1e-5 * (std::abs(a) + std::abs(b) + scale) : 0;
     if (std::isfinite(a) && std::isfinite(b) && std::abs(a - b) <= slack) continue;
     return Difference{i, a, b};
@@ -243,9 +250,10 @@ ValueList perturbed(const ValueList& inputs, int which) {
     if (!input.isTensor() || !isFloating(input.tensor().dtype())) continue;
     auto numbers = numbersOf(input.tensor());
     if (!numbers) continue;
-    for (double& each : numbers->values) {
+    double* const values = numbers->values.edit();
+    for (std::size_t i = 0; i < numbers->values.size(); ++i) {
       turn += 0.6180339887498949;
-      each *= 1 + 1e-10 * (turn - std::floor(turn) - 0.5);
+      values[i] *= 1 + 1e-10 * (turn - std::floor(turn) - 0.5);
     }
     numbers->dtype = DType::Float64;
     if (auto tensor = tensorOf(*numbers)) made.back() = Value(std::move(*tensor));
@@ -265,8 +273,9 @@ ValueList withZeros(const ValueList& inputs) {
   for (Value& input : made) {
     auto numbers = input.isTensor() && isFloating(input.tensor().dtype()) ? numbersOf(input.tensor()) : std::nullopt;
     if (!numbers || numbers->values.size() < 2) continue;
-    numbers->values[0] = -0.0;
-    numbers->values[1] = 0.0;
+    double* const values = numbers->values.edit();
+    values[0] = -0.0;
+    values[1] = 0.0;
     if (auto tensor = tensorOf(*numbers)) input = Value(std::move(*tensor));
   }
   return made;

@@ -28,10 +28,15 @@ struct AuditStorage {
   bool isInput = false, isScratch = false;
   int line = 0;
   int viewOf = -1;                    ///< the storage that an operator's result looks at
+  std::string stream;                 ///< on which a kernel wrote it last
+  int waits = 0;                      ///< how many waits there had been then
   int unreadSince = 0;                ///< line of the last write that nobody has read; 0: none
   std::string unreadBy;               ///< who wrote it
   int firstWrite = 0, lastWrite = 0;  ///< lines
-  int lastUse = -1, lastLine = 0;     ///< statement that used it under any name, and its line
+  bool mayBeWritten = false;          ///< of an input: something that is not known was given it
+  int assertedLine = 0;               ///< of an input: its first assertion, and what that says
+  std::vector<SymInt> assertedSizes, assertedStrides;
+  int lastUse = -1, lastLine = 0;  ///< statement that used it under any name, and its line
 };
 
 struct AuditTensor {

@@ -132,6 +132,11 @@ void WrapperRun::assertLayout(const SyntaxNode& node) {
   if (!sizes || !strides || sizes->size() != strides->size())
     return unknown(ClaimAbout::Layout, node.line, name, "the asserted sizes are not known");
   if (storage.isInput && m_comparesExamples) (void)hasLayout(tensor);
+  if (storage.isInput && storage.assertedLine == 0 && storage.name == name) {
+    storage.assertedLine = node.line;
+    storage.assertedSizes = *sizes;
+    storage.assertedStrides = *strides;
+  }
   if (tensor.hasLayout) {
     bool isSame = tensor.sizes.size() == sizes->size(), isOpen = false;
     for (std::size_t i = 0; i < sizes->size() && isSame; ++i) {
@@ -149,7 +154,14 @@ void WrapperRun::assertLayout(const SyntaxNode& node) {
   tensor.sizes = *sizes;
   tensor.strides = *strides;
   tensor.hasLayout = true;
-  // What products and convolutions return has no gaps.
+  // What an operator of ATen returns lies apart from itself, unless it is spread out; products and convolutions leave no gaps.
+  const bool isResult = storage.name.find("aten.") != std::string::npos && !storage.isInput && storage.viewOf < 0 &&
+                        tensor.box().isConcrete() && !tensor.box().isEmpty();
+  const bool isSpread = std::ranges::any_of(*strides, [](SymInt each) { return isSameSize(each, 0); });
+  if (isResult && !isSpread && tensor.box().isInjective() == false)
+    refute(ClaimAbout::Layout, node.line, storage.line, name,
+           fmt::format("sizes {} and strides {} are asserted of a result: they overlap themselves", sizesText(*sizes),
+                       sizesText(*strides)));
   if (storage.name.find("convolution") != std::string::npos && tensor.box().isConcrete() && !tensor.box().isEmpty())
     settle(ClaimAbout::Layout, tensor.box().isInjective() == true && !tensor.box().hasWideGaps(), node.line, name,
            fmt::format("sizes {} and strides {} are asserted of a result that has no gaps", sizesText(*sizes),

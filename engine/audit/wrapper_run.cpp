@@ -148,6 +148,8 @@ void WrapperRun::assign(const SyntaxNode& node) {
       }
     return bind(target.text, std::move(size));
   }
+  if (target.is(SyntaxKind::Name) && from.callee() == "get_raw_stream" && from.argumentCount() == 1)
+    m_streams[target.text] = from.argument(0).text;
   WrapperValue value = evaluate(from);
   if (target.is(SyntaxKind::Tuple)) {
     for (std::size_t i = 0; i < target.items.size(); ++i)
@@ -172,6 +174,7 @@ void WrapperRun::expressionStatement(const SyntaxNode& node) {
       "torch.xpu.set_device", "torch.cuda.synchronize", "nvtx"};
   if (std::ranges::find(idle, callee) != idle.end()) return;
   if (callee == "assert_size_stride") return assertLayout(value);
+  if (callee.find("wait") != std::string::npos || callee.find("synchronize") != std::string::npos) ++m_waits;
   m_lastWork = m_statement;
   m_lastWorkLine = node.line;
   if (value.is(SyntaxKind::Call) && kernelCall(value)) return;
@@ -228,6 +231,7 @@ void WrapperRun::remove(const SyntaxNode& node) {
 void WrapperRun::condition(const SyntaxNode& node) {
   (void)evaluate(node.items[0]);
   const AuditState before = m_state;
+  m_hasBranched = true;
   ++m_branches;
   (void)block(node.items[1]);
   --m_branches;
@@ -250,6 +254,7 @@ void WrapperRun::give(const SyntaxNode& node) {
   m_returned.kind = WrapperValue::Kind::Tuple;
   if (!m_returned.items) m_returned.items = std::make_shared<std::vector<WrapperValue>>();
   if (m_depth > 0) return;
+  m_returnLine = node.line;
   for (std::size_t i = 0; i < m_returned.items->size(); ++i) {
     WrapperValue& each = (*m_returned.items)[i];
     if (each.isTensor()) readWhole(each, node.line, fmt::format("result {} ({})", i, each.name));

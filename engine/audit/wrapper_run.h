@@ -10,6 +10,7 @@
 
 #include "engine/audit/access/access_form.h"
 #include "engine/audit/claim_list.h"
+#include "engine/audit/graph_claims.h"
 #include "engine/audit/program/output_program.h"
 #include "engine/audit/run_state.h"
 
@@ -29,6 +30,7 @@ class WrapperRun {
   const ClaimList& claims() const { return m_claims; }
   int calls() const { return m_calls; }
   std::size_t buffers() const { return m_state.storages.size(); }
+  FinishedRun finished() const { return {m_state, m_returned, m_returnLine, m_hasBranched}; }
 
  private:
   using Names = std::map<std::string, WrapperValue, std::less<>>;
@@ -75,6 +77,7 @@ class WrapperRun {
     bool hasData = false;
     std::optional<ElementBox> around;  ///< of what is not exact: all that it can reach
   };
+  void claimRange(const KernelAccess& access, const AccessForm& form, int line, const std::string& subject);
   void claimInside(const AuditTensor& tensor, SymInt lowest, SymInt highest, bool isExact, int line,
                    const std::string& subject);
   void read(const Touch& touch);
@@ -102,6 +105,7 @@ class WrapperRun {
                   const std::string& subject);
   void claimOrder(const KernelModel& kernel, const SyntaxNode& node, const std::vector<BoundParameter>& bound,
                   const std::vector<AccessForm>& forms);
+  void claimOrdered(const SyntaxNode& node, const std::vector<BoundParameter>& bound, const KernelModel& kernel);
   void remarks(const KernelModel& kernel, const std::vector<BoundParameter>& bound, int line);
   void opaqueCall(const KernelModel& kernel, const SyntaxNode& node, std::vector<BoundParameter>& bound);
   const AccessForm& formOf(const KernelModel& kernel, std::size_t index, const std::vector<BoundParameter>& bound,
@@ -120,12 +124,14 @@ class WrapperRun {
   AuditState m_state;
   std::map<const KernelModel*, std::vector<std::optional<AccessForm>>> m_forms;
   std::map<const KernelModel*, bool> m_remarked;
+  std::map<std::string, std::string, std::less<>> m_streams;  ///< by name: of which device
   const std::function<bool(double)>* m_progress = nullptr;
   WrapperValue m_returned;
   std::vector<std::unique_ptr<WrapperValue>> m_arguments;  ///< of the kernel that is called
   bool m_hasReturned = false, m_isStopped = false, m_isInputsBound = false, m_hasPools = false,
-       m_comparesExamples = false;
-  int m_time = 0, m_statement = 0, m_lastWork = -1, m_lastWorkLine = 0, m_calls = 0, m_depth = 0, m_branches = 0;
+       m_comparesExamples = false, m_hasBranched = false;
+  int m_time = 0, m_statement = 0, m_lastWork = -1, m_lastWorkLine = 0, m_calls = 0, m_depth = 0, m_branches = 0,
+      m_returnLine = 0, m_waits = 0;
   std::size_t m_done = 0, m_statements = 1;
 };
 

@@ -223,6 +223,45 @@ std::optional<CodeMutant> missingStore(const Lines& lines, std::mt19937& random)
   return mutant(changed, *at, "no store");
 }
 
+/// The variable that kernel `kernel` loads parameter `index` into, and from where; empty where that is not one load.
+std::pair<std::string, std::string> loadOf(const Lines& lines, const std::string& kernel, std::size_t index) {
+  std::size_t at = 0;
+  while (at < lines.size() && !lines[at].starts_with("def " + kernel + "(")) ++at;
+  if (at == lines.size()) return {};
+  const std::vector<std::string> parameters = arguments(lines[at]);
+  std::pair<std::string, std::string> found;
+  for (; index < parameters.size() && at < lines.size() && !lines[at].starts_with("'''"); ++at) {
+    const std::size_t load = lines[at].find(" = tl.load(" + parameters[index] + " + ");
+    if (load == std::string::npos) continue;
+    if (!found.first.empty()) return {};
+    found = {std::string(trimmed(lines[at].substr(0, load))), lines[at].substr(load + 11 + parameters[index].size())};
+  }
+  return found;
+}
+
+/// Whether all that the kernel does with two of its arguments is to add or multiply them: exchanged, they are the same.
+bool isSum(const Lines& lines, const std::string& call, const std::string& a, const std::string& b) {
+  const std::string_view text = trimmed(call);
+  const std::string kernel(text.substr(0, text.find_first_of(".(")));
+  const std::vector<std::string> given = arguments(call);
+  const auto placeOf = [&](const std::string& name) {
+    return std::size_t(std::ranges::find(given, name) - given.begin());
+  };
+  const auto first = loadOf(lines, kernel, placeOf(a)), second = loadOf(lines, kernel, placeOf(b));
+  if (first.first.empty() || second.first.empty() || first.second != second.second) return false;
+  std::size_t at = 0;
+  while (at < lines.size() && !lines[at].starts_with("def " + kernel + "(")) ++at;
+  int uses = 0, sums = 0;
+  for (; at < lines.size() && !lines[at].starts_with("'''"); ++at) {
+    const std::size_t equals = lines[at].find(" = ");
+    const std::string right = equals == std::string::npos ? lines[at] : lines[at].substr(equals + 3);
+    uses += hasWord(right, first.first) || hasWord(right, second.first) ? 1 : 0;
+    for (const char* const sign : {" + ", " * "})
+      sums += right == first.first + sign + second.first || right == second.first + sign + first.first ? 1 : 0;
+  }
+  return uses == 1 && sums == 1;
+}
+
 std::optional<CodeMutant> swapped(const Lines& lines, std::mt19937& random, bool isAlike) {
   for (int attempt = 0; attempt < 40; ++attempt) {
     const auto at =
@@ -235,6 +274,7 @@ std::optional<CodeMutant> swapped(const Lines& lines, std::mt19937& random, bool
     if (a == b) continue;
     const bool isSame = layoutOf(lines, a) == layoutOf(lines, b);
     if (isSame != isAlike) continue;
+    if (isAlike && isSum(lines, lines[*at], a, b)) continue;
     Lines changed = lines;
     std::string& line = changed[*at];
     line.replace(findWord(line, a), a.size(), "SWAPPED");
@@ -251,12 +291,82 @@ std::optional<CodeMutant> swappedTwins(const Lines& lines, std::mt19937& random)
   return swapped(lines, random, true);
 }
 
+/// "cpp_fused_add_copy__relu_0", not "triton_poi_fused__to_copy__unsafe_index_0".
+bool copiesByName(std::string_view name) {
+  for (std::size_t at = name.find("copy__"); at != std::string_view::npos; at = name.find("copy__", at + 1))
+    if (at < 4 || name.substr(at - 4, 4) != "_to_") return true;
+  return false;
+}
+
+bool isInputName(std::string_view name) { return name.starts_with("arg") || name.starts_with("primals_"); }
+
+/// What a call of a kernel gives for the parameters that it writes, where that is an input: parameter and input.
+std::vector<std::pair<std::string, std::string>> writtenInputs(const Lines& lines, std::size_t call) {
+  const std::string_view text = trimmed(lines[call]);
+  const std::string kernel(text.substr(0, text.find_first_of(".(")));
+  const std::vector<std::string> given = arguments(lines[call]);
+  std::vector<std::pair<std::string, std::string>> found;
+  std::size_t at = 0;
+  while (at < lines.size() && lines[at].find(kernel + " = async_compile.") == std::string::npos) ++at;
+  std::size_t parameter = 0;
+  bool isHeader = false;
+  for (; at < lines.size() && parameter < given.size(); ++at) {
+    isHeader =
+        isHeader || lines[at].find("void  kernel(") != std::string::npos || lines[at].starts_with("def " + kernel);
+    if (!isHeader) continue;
+    for (std::size_t place = lines[at].find("_ptr"); place != std::string::npos && parameter < given.size();
+         place = lines[at].find("_ptr", place + 1)) {
+      std::size_t begin = place, end = place + 4;
+      while (begin > 0 && isWord(lines[at][begin - 1])) --begin;
+      while (end < lines[at].size() && isWord(lines[at][end])) ++end;
+      const std::string name = lines[at].substr(begin, end - begin);
+      if (name.starts_with("out_ptr") && isInputName(given[parameter])) found.emplace_back(name, given[parameter]);
+      ++parameter;
+    }
+    if (lines[at].find(')') != std::string::npos) break;
+  }
+  return found;
+}
+
+/// A statement that copies into an input, or a kernel that does nothing else; of a kernel that does more, the store.
 std::optional<CodeMutant> droppedCopy(const Lines& lines, std::mt19937& random) {
-  const auto at = choose(lines, random, [&](std::size_t i) { return lines[i].find(".copy_(") != std::string::npos; });
+  const auto at = choose(lines, random, [&](std::size_t i) {
+    if (lines[i].find(".copy_(") != std::string::npos) return true;
+    return isKernelCall(lines[i]) && copiesByName(trimmed(lines[i])) && !writtenInputs(lines, i).empty();
+  });
   if (!at) return std::nullopt;
   Lines changed = lines;
-  changed[*at].clear();
-  return mutant(changed, *at, "no copy_");
+  if (!isKernelCall(lines[*at])) {
+    std::vector<std::string> names;
+    const std::string_view text = trimmed(lines[*at]);
+    std::string name(text.substr(0, text.find(".copy_(")));
+    if (const std::size_t open = name.find('('); open != std::string::npos) name = arguments(name + ')')[0];
+    changed[*at].clear();
+    return mutant(changed, *at, "no copy_ into " + name, {name});
+  }
+  const auto written = writtenInputs(lines, *at);
+  const std::vector<std::string> given = arguments(lines[*at]);
+  const auto inputs = std::ranges::count_if(given, [](const std::string& each) { return each.starts_with("buf"); });
+  const auto& [parameter, input] = written[random() % written.size()];
+  const std::string_view text = trimmed(lines[*at]);
+  const std::string kernel(text.substr(0, text.find_first_of(".(")));
+  if (inputs == 0) {
+    changed[*at].clear();
+    return mutant(changed, *at, "no copy_ into " + input, {input});
+  }
+  std::size_t line = 0;
+  while (line < lines.size() && lines[line].find(kernel + " = async_compile.") == std::string::npos) ++line;
+  std::size_t first = 0;
+  for (; line < lines.size() && !lines[line].starts_with("'''") && line < *at; ++line) {
+    const bool isStore = hasWord(lines[line], parameter) && (lines[line].find("tl.store(") != std::string::npos ||
+                                                             lines[line].find(".store(") != std::string::npos ||
+                                                             lines[line].find("] = ") != std::string::npos);
+    if (!isStore) continue;
+    changed[line].clear();
+    first = first == 0 ? line : first;
+  }
+  if (first == 0) return std::nullopt;
+  return mutant(changed, first, "no copy_ into " + input, {input});
 }
 
 /// `(a, b, …), (s, t, …)`: two strides exchanged, of sizes that differ and are not 1.
@@ -295,7 +405,11 @@ std::optional<CodeMutant> exchangedStride(const Lines& lines, std::mt19937& rand
     for (const std::string& each : strides) text += (text.size() > 1 ? ", " : "") + each;
     Lines changed = lines;
     changed[*at].replace(stridesAt, line.find(')', stridesAt) - stridesAt, text);
-    return mutant(changed, *at, "strides exchanged");
+    const std::string_view statement = trimmed(line);
+    const std::string name = statement.starts_with("assert_size_stride(")
+                                 ? arguments(line)[0]
+                                 : std::string(statement.substr(0, statement.find(' ')));
+    return mutant(changed, *at, "strides exchanged", {name});
   }
   return std::nullopt;
 }
@@ -361,10 +475,14 @@ std::string kernelAround(const Lines& lines, std::size_t at) {
 
 }  // namespace
 
-bool namesStatement(const CodeMutant& mutant, int line, int otherLine) {
+bool namesStatement(const CodeMutant& mutant, const AuditClaim& claim) {
   const Lines lines = codeLines(mutant.text);
   const std::string kernel = kernelAround(lines, std::size_t(mutant.line) - 1);
-  for (const int each : {line, otherLine}) {
+  const bool isGone = mutant.change.starts_with("no copy_");
+  if (isGone &&
+      std::ranges::any_of(mutant.names, [&](const std::string& name) { return hasWord(claim.subject, name); }))
+    return true;
+  for (const int each : {claim.line, claim.otherLine}) {
     if (each < 1 || std::size_t(each) > lines.size()) continue;
     if (each == mutant.line) return true;
     const std::string& text = lines[std::size_t(each) - 1];

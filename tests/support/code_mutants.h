@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/audit/audit_claim.h"
+
 namespace kerf::testing {
 
 struct CodeMutant {
@@ -25,9 +27,9 @@ struct MutantKind {
 /// "reuse too early", "wrong buffer", "index off by one", …
 const std::vector<MutantKind>& mutantKinds();
 
-/// Whether a claim about `line` or `otherLine` names the statement that was changed: that line, one that uses what was
-/// confused, or, of a change inside of a kernel, its text or a call of it.
-bool namesStatement(const CodeMutant& mutant, int line, int otherLine);
+/// Whether a claim names the statement that was changed: that line, one that uses what was confused, or what a statement
+/// that is gone wrote; of a change inside of a kernel, its text or a call of it.
+bool namesStatement(const CodeMutant& mutant, const AuditClaim& claim);
 
 std::vector<std::string> codeLines(std::string_view text);
 

@@ -131,10 +131,72 @@ TEST(AuditCode, RefutesExchangedStrides) {
       "written");
 }
 
+TEST(AuditCode, RefutesResultsThatOverlapThemselves) {
+  const auto asserted = [](const std::string& layout) {
+    return header +
+           "        buf0 = torch.ops.aten.cumsum.default(arg0_1, 1)\n        del arg0_1\n"
+           "        assert_size_stride(buf0, " +
+           layout + ")\n        return (buf0, )\n" + examples;
+  };
+  EXPECT_EQ(refuted(asserted("(4, 9), (9, 1)")), "");
+  EXPECT_EQ(refuted(asserted("(4, 9), (1, 1)")), "layout");
+}
+
 TEST(AuditCode, RefutesElementTypesThatDiffer) {
   EXPECT_EQ(refuted(changed(program, "buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float32)",
                             "buf0 = empty_strided_cpu((4, 9), (9, 1), torch.float64)")),
             "type");
+}
+
+/// A copy of `count` elements on the GPU; `offset`: how the kernel computes where its block begins.
+std::string copyOnGpu(const std::string& count, const std::string& offset, const std::string& body) {
+  return "async_compile = AsyncCompile()\n"
+         "triton_poi_fused_clone_0 = async_compile.triton('triton_poi_fused_clone_0', '''\n"
+         "@triton_heuristics.pointwise(\n"
+         "    triton_meta={'signature': {'in_ptr0': '*i8', 'out_ptr0': '*i8', 'xnumel': 'i32', 'XBLOCK': "
+         "'constexpr'}},\n"
+         "    inductor_meta={}\n"
+         ")\n"
+         "@triton.jit\n"
+         "def triton_poi_fused_clone_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):\n"
+         "    xnumel = " +
+         count + "\n    xoffset = " + offset +
+         "\n    xindex = xoffset + tl.arange(0, XBLOCK)[:]\n"
+         "    xmask = xindex < xnumel\n"
+         "    x0 = xindex\n"
+         "    tmp0 = tl.load(in_ptr0 + (x0), xmask)\n"
+         "    tl.store(out_ptr0 + (x0), tmp0, xmask)\n"
+         "''', device_str='cuda')\n"
+         "class Runner:\n"
+         "    def call(self, args):\n"
+         "        arg0_1, = args\n"
+         "        args.clear()\n"
+         "        assert_size_stride(arg0_1, (" +
+         count + ", ), (1, ))\n" + "        buf0 = empty_strided_cuda((" + count + ", ), (1, ), torch.int8)\n" + body +
+         "        return (buf0, )\n";
+}
+
+TEST(AuditCode, RefutesIndicesBeyondTheirType) {
+  const std::string call =
+      "        triton_poi_fused_clone_0.run(arg0_1, buf0, 3000000000, stream=stream0)\n"
+      "        del arg0_1\n";
+  EXPECT_EQ(refuted(copyOnGpu("3000000000", "tl.program_id(0) * XBLOCK", call)), "range");
+  EXPECT_EQ(refuted(copyOnGpu("3000000000", "tl.program_id(0).to(tl.int64) * XBLOCK", call)), "");
+}
+
+TEST(AuditCode, RefutesStreamsThatDoNotWait) {
+  const auto body = [](const std::string& between) {
+    return "        stream0 = get_raw_stream(0)\n"
+           "        stream1 = get_raw_stream(0)\n"
+           "        buf1 = empty_strided_cuda((64, ), (1, ), torch.int8)\n"
+           "        triton_poi_fused_clone_0.run(arg0_1, buf1, 64, stream=stream0)\n"
+           "        del arg0_1\n" +
+           between +
+           "        triton_poi_fused_clone_0.run(buf1, buf0, 64, stream=stream1)\n"
+           "        del buf1\n";
+  };
+  EXPECT_EQ(refuted(copyOnGpu("64", "tl.program_id(0) * XBLOCK", body(""))), "ordered");
+  EXPECT_EQ(refuted(copyOnGpu("64", "tl.program_id(0) * XBLOCK", body("        event0.wait(stream1)\n"))), "");
 }
 
 TEST(AuditCode, KnowsNothingOfUnknownStatements) {
@@ -142,6 +204,15 @@ TEST(AuditCode, KnowsNothingOfUnknownStatements) {
       audit(changed(program, "        del buf0\n", "        del buf0\n        while True: pass\n"));
   EXPECT_EQ(report.total().refuted, 0);
   EXPECT_EQ(report.total().notKnown, 2);  // the statement, and what is left in the buffers after it
+}
+
+TEST(AuditCode, KnowsNothingOfWrappersInCpp) {
+  const AuditReport report = audit(
+      "#include <torch/csrc/inductor/aoti_runtime/model.h>\n"
+      "void AOTInductorModel::run_impl(AtenTensorHandle* input_handles, AtenTensorHandle* output_handles) {\n"
+      "}\n");
+  EXPECT_EQ(report.total().notKnown, 1);
+  EXPECT_EQ(report.total().proved + report.total().refuted, 0);
 }
 
 TEST(AuditCode, BoundsHostileTexts) {
@@ -152,6 +223,22 @@ TEST(AuditCode, BoundsHostileTexts) {
   for (int i = 0; i < 3000; ++i) blocks += std::string(std::size_t(8 + i), ' ') + "if arg0_1.item():\n";
   EXPECT_TRUE(auditOutputCode(blocks).has_value());
   EXPECT_FALSE(auditOutputCode(program, {16, {}}).has_value());
+  for (const char* const link : {"+1", ".a", "[0]", "()", "**2", " if 1 else 2", " < 1"}) {
+    std::string chain = "        buf0 = empty_strided_cpu((4";
+    for (int i = 0; i < 200000; ++i) chain += link;
+    EXPECT_TRUE(auditOutputCode(header + chain + ", ), (1, ), torch.float32)\n        return (arg0_1, )\n").has_value())
+        << link;
+    std::string kernel = "x0";
+    for (int i = 0; i < 100000; ++i) kernel += link;
+    EXPECT_TRUE(auditOutputCode(changed(program, "static_cast<int64_t>(x0)", kernel)).has_value()) << link;
+  }
+  for (const char* const sizes :
+       {"(9223372036854775807, 9223372036854775807), (1, 1)", "(1, 1), (9223372036854775807, 2)", "(1 // 0, ), (1, )",
+        "(-5, 3), (3, 1)", "(1e30, ), (1, )"})
+    EXPECT_TRUE(auditOutputCode(header + "        buf0 = empty_strided_cpu(" + sizes +
+                                ", torch.float32)\n        cpp_fused_add_0(arg0_1, buf0)\n        return (buf0, )\n")
+                    .has_value())
+        << sizes;
 }
 
 }  // namespace

@@ -231,6 +231,17 @@ TEST(AuditMeaning, DrawsRandomNumbersAlike) {
   EXPECT_EQ(report->counts[std::size_t(ClaimAbout::Meaning)].proved, 1);
 }
 
+TEST(AuditMeaning, BoundsSizesThatNothingHas) {
+  const std::string right = program(cppKernel, cppCall);
+  const auto asked = [&](const std::string& sizes) {
+    return meaning(changed(right, "buf0 = empty_strided_cpu((6, 40), (40, 1)", "buf0 = empty_strided_cpu(" + sizes));
+  };
+  for (const char* const sizes :
+       {"(1099511627776, 1099511627776), (0, 0)", "(4, 9223372036854775807), (9223372036854775807, 2)",
+        "(1073741824, 40), (40, 1)", "(-6, 40), (40, 1)", "(6, 40), (40, -1)", "(6, 40), (40, )"})
+    EXPECT_EQ(asked(sizes).find("2 proved"), std::string::npos) << sizes;
+}
+
 TEST(AuditMeaning, SaysWhatIsNotKnown) {
   EXPECT_NE(
       meaning(program(changed(tritonKernel, "libdevice.exp(tmp2)", "libdevice.of_another_kind(tmp2)"), tritonCall))

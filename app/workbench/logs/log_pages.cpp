@@ -92,7 +92,8 @@ LogTables logTables(const LogView& view) {
 
 std::string recordListName(std::size_t index) { return fmt::format("records-{}.html", index / recordsOnPage + 1); }
 
-std::string indexPage(const LogPages& pages, const LogTables& tables, const CompileLogDoc& doc) {
+std::string indexPage(const LogPages& pages, const LogTables& tables, const CompileLogDoc& doc,
+                      const std::string& audit) {
   std::string body =
       fmt::format("<h1>{}</h1>\n<p class=\"dim\">{}{}</p>\n<ul class=\"answer\">\n", "How it compiled",
                   htmlText(doc.path), doc.torchVersion.empty() ? "" : ", torch " + htmlText(doc.torchVersion));
@@ -116,8 +117,9 @@ std::string indexPage(const LogPages& pages, const LogTables& tables, const Comp
           "ui.perfetto.dev.</p>\n";
     sections += tableHtml(pages, *table, allRows(*table), "");
   }
-  body += "<a href=\"#records\">Records</a></nav>\n" + sections + "<h2 id=\"records\">Records as they are</h2>\n" +
-          kindsHtml(pages);
+  if (!audit.empty()) body += "<a href=\"#audit\">Output code, audited</a>";
+  body += "<a href=\"#records\">Records</a></nav>\n" + sections + audit +
+          "<h2 id=\"records\">Records as they are</h2>\n" + kindsHtml(pages);
   body += fmt::format(
       "<p><a href=\"{}\">All {} records</a>, <a href=\"records.jsonl\">records.jsonl</a> with file names in the place "
       "of "

@@ -34,7 +34,9 @@ struct LogTables {
 };
 LogTables logTables(const LogView& view);
 
-std::string indexPage(const LogPages& pages, const LogTables& tables, const CompileLogDoc& doc);
+/// `audit`: its part about output code, as auditHtml() makes it.
+std::string indexPage(const LogPages& pages, const LogTables& tables, const CompileLogDoc& doc,
+                      const std::string& audit);
 /// `remarks`: why it was compiled again, where it broke.
 std::string compilePage(const LogPages& pages, const LogTables& tables, std::size_t compile,
                         const std::vector<std::string>& remarks);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/logs/log_audit.h"
 #include "app/workbench/logs/log_pages.h"
 #include "app/workbench/logs/log_tables.h"
 
@@ -79,7 +80,8 @@ class ReportWriter {
                                 recordListPage(m_pages, first, std::min(records, first + recordsOnPage))));
     KERF_CHECK(m_folder.stream("timeline.json", [&](std::ostream& out) { writeTimeline(m_view, out); }));
     KERF_CHECK(m_folder.stream("estimates.json", [&](std::ostream& out) { writeEstimates(m_view, out); }));
-    KERF_CHECK(m_folder.write("index.html", indexPage(m_pages, m_tables, m_doc)));
+    KERF_TRY(const std::string audit, audited());
+    KERF_CHECK(m_folder.write("index.html", indexPage(m_pages, m_tables, m_doc, audit)));
     LogReport report = m_folder.report();
     report.notes = m_doc.notes;
     return report;
@@ -114,6 +116,14 @@ class ReportWriter {
                                 compilePage(m_pages, m_tables, i, compileRemarks(m_view.log.compiles[i]))));
     }
     return {};
+  }
+
+  /// Large graphs are not run for a report, and the programs of many ranks are not all read.
+  Result<std::string> audited() const {
+    auto programs = auditedPrograms(m_doc.path, m_view.source.capture, {2e7, std::size_t(16) << 20}, m_job);
+    if (programs) return auditHtml(*programs);
+    if (programs.error().code == ErrorCode::Cancelled) return fail(std::move(programs).error());
+    return std::string();
   }
 
   const LogView& m_view;

@@ -45,6 +45,7 @@ struct KernelAccess {
   int nest = 0;            ///< of C++: which of the loop nests after each other
   std::vector<int> loops;  ///< variables of the loops around; empty for Triton: those that the terms use
   std::string valueType;   ///< of a store: the type of the value, where it is known
+  std::string indexType;   ///< in which the index is computed, where it is known
 };
 
 /// What the reader itself decides: about masks of reductions, accumulators, counts.

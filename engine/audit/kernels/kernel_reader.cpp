@@ -38,6 +38,7 @@ KernelValue KernelReader::binary(std::string_view op, const KernelValue& a, cons
     pointer.term = op == "+"   ? m_terms.of(TermOp::Add, pointer.term, other)
                    : op == "-" ? m_terms.minus(pointer.term, other)
                                : noTerm;
+    pointer.indexType = commonType(pointer.indexType, a.pointer >= 0 ? b.type : a.type);
     return pointer;
   }
   if (isComparison(op)) {
@@ -108,6 +109,7 @@ void KernelReader::note(KernelAccess::Kind kind, const KernelValue& pointer, Ter
   access.nest = m_nest;
   access.loops = m_loops;
   access.valueType = std::move(valueType);
+  access.indexType = pointer.indexType;
   m_model.accesses.push_back(std::move(access));
 }
 

@@ -18,6 +18,7 @@ struct KernelValue {
   std::string type;       ///< of its elements; empty: not known
   TermId guard = noTerm;  ///< where(guard, …): elements elsewhere are the neutral ones
   std::string block;      ///< of arange and of offsets: "XBLOCK"
+  std::string indexType;  ///< of a pointer: of what was added to it
   bool isBlockOffset = false;
   bool isAccumulator = false;
   bool isReduced = false;  ///< the result of a reduction

@@ -28,10 +28,11 @@ class TritonAxes : public KernelReader {
  protected:
   using KernelReader::KernelReader;
 
-  KernelValue axis(const std::string& block) {
+  /// `type`: in which its offset is computed.
+  KernelValue axis(const std::string& block, const std::string& type) {
     const auto key = std::pair(block, isReductionBlock(block) ? m_scope : 0);
     const auto known = m_axes.find(key);
-    if (known != m_axes.end()) return ofTerm(m_terms.variable(known->second), "int32");
+    if (known != m_axes.end()) return ofTerm(m_terms.variable(known->second), type);
     KernelVariable variable;
     const auto entry = std::ranges::find(axisBlocks, std::string_view(block), &AxisBlock::block);
     variable.name =
@@ -46,7 +47,7 @@ class TritonAxes : public KernelReader {
     const int index = int(m_model.variables.size());
     m_model.variables.push_back(std::move(variable));
     m_axes.emplace(key, index);
-    return ofTerm(m_terms.variable(index), "int32");
+    return ofTerm(m_terms.variable(index), type);
   }
 
   TermId numelOf(std::string_view block) {

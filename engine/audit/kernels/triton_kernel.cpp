@@ -66,7 +66,7 @@ class TritonReader : public TritonAxes {
       parameter.isConstexpr = !each.keywords.empty();
       if (type != nullptr) parameter.type = elementType(type->text);
       const int index = int(m_model.parameters.size());
-      KernelValue value = ofTerm(m_terms.size(index), "int32");
+      KernelValue value = ofTerm(m_terms.size(index), parameter.type == "int64" ? "int64" : "int32");
       if (parameter.isPointer) {
         value = ofTerm(m_terms.number(0), parameter.type);
         value.pointer = index;
@@ -145,7 +145,7 @@ class TritonReader : public TritonAxes {
     if (!isBlocked || !isBlock(range.argument(2))) return opaque(node, "is a loop of another kind");
     const int before = m_scope;
     m_scope = ++m_scopes;
-    KernelValue offset = unknown("int32");
+    KernelValue offset = unknown(evaluate(range.argument(1)).type);
     offset.block = range.argument(2).text;
     offset.isBlockOffset = true;
     m_values[node.items[0].items[0].text] = offset;
@@ -184,7 +184,9 @@ class TritonReader : public TritonAxes {
         return named(node);
       case SyntaxKind::Number: {
         const auto integer = node.integer();
-        return integer ? ofTerm(m_terms.number(*integer), "int32") : unknown("float32");
+        if (!integer) return unknown("float32");
+        const bool isWide = *integer > 2147483647 || *integer < -2147483648LL;
+        return ofTerm(m_terms.number(*integer), isWide ? "int64" : "int32");
       }
       case SyntaxKind::Tuple: {
         KernelValue tuple;
@@ -229,13 +231,13 @@ class TritonReader : public TritonAxes {
   KernelValue operation(const SyntaxNode& node) {
     const KernelValue a = evaluate(node.items[0]), b = evaluate(node.items[1]);
     if (node.text == "*" && (isBlock(node.items[0]) || isBlock(node.items[1]))) {
-      KernelValue offset = unknown("int32");
+      KernelValue offset = unknown(commonType(a.type, b.type));
       offset.block = isBlock(node.items[1]) ? node.items[1].text : node.items[0].text;
       offset.isBlockOffset = true;
       return offset;
     }
-    if (node.text == "+" && a.isBlockOffset && b.block == a.block) return axis(a.block);
-    if (node.text == "+" && b.isBlockOffset && a.block == b.block) return axis(a.block);
+    if (node.text == "+" && a.isBlockOffset && b.block == a.block) return axis(a.block, commonType(a.type, b.type));
+    if (node.text == "+" && b.isBlockOffset && a.block == b.block) return axis(a.block, commonType(a.type, b.type));
     if (a.isAccumulator != b.isAccumulator) {
       const KernelValue& kept = a.isAccumulator ? a : b;
       const KernelValue& added = a.isAccumulator ? b : a;
@@ -381,7 +383,7 @@ class TritonReader : public TritonAxes {
     if (std::ranges::find(axisBlocks, std::string_view(name), &AxisBlock::block) == axisBlocks.end())
       return dataOf("int32");
     // A block of fixed size is the whole axis of a persistent reduction.
-    KernelValue value = m_terms.value(block.term) && isReductionBlock(name) ? axis(name) : dataOf("int32");
+    KernelValue value = m_terms.value(block.term) && isReductionBlock(name) ? axis(name, "int32") : dataOf("int32");
     value.block = name;
     return value;
   }
@@ -391,7 +393,7 @@ class TritonReader : public TritonAxes {
     KernelValue fill = isZeros                    ? ofTerm(m_terms.number(0))
                        : node.argumentCount() > 1 ? evaluate(node.argument(1))
                                                   : unknown();
-    if (fill.isBlockOffset) return axis(fill.block);
+    if (fill.isBlockOffset) return axis(fill.block, fill.type.empty() ? "int32" : fill.type);
     const std::size_t place = isZeros ? 1 : 2;
     if (node.argumentCount() > place) {
       const std::string type = elementType(node.argument(place).dotted());

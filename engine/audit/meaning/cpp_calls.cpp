@@ -74,7 +74,7 @@ KernelLanes CppCalls::array(LaneType type, double count, const SyntaxNode& where
   // Declared again in each iteration: one memory for each place of the text.
   KernelLanes& known = m_values[fmt::format("array#{}", reinterpret_cast<std::uintptr_t>(&where))];
   if (known.memory >= 0) {
-    m_memories[std::size_t(known.memory)]->states.assign(std::size_t(count), RunMemory::State::Empty);
+    m_memories[std::size_t(known.memory)]->empty();
     return known;
   }
   m_own.push_back(std::make_unique<RunMemory>(type, std::size_t(count)));
@@ -220,18 +220,7 @@ KernelLanes CppCalls::call(const SyntaxNode& node, const CallName& name) {
     spend(given.back().size());
   }
   if (const CallForm* const form = formOf(name.last)) return (this->*form->run)(node, name, given);
-  const bool isTest = name.last.starts_with("is") || name.last == "signbit";
-  if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
-    return KernelLanes::unknown(given[0].type);
-  if (name.unary != nullptr && given.size() == 1)
-    return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
-  if (name.binary != nullptr && given.size() == 2)
-    return zipLanes(given[0], given[1],
-                    name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
-                    name.binary);
-  for (const KernelLanes& each : given)
-    if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
-  return KernelLanes::unknown();
+  return computed(name, given);
 }
 
 KernelLanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
@@ -269,8 +258,7 @@ KernelLanes CppCalls::method(const SyntaxNode& node, const CallName& name) {
                     [&](double x) { return asLane(isTest ? LaneType::Bool : object.type, name.unary(x)); });
   if (name.binary != nullptr && given.size() == 1)
     return zipLanes(object, given[0], commonLane(object, given[0]), name.binary);
-  for (const KernelLanes& each : given)
-    if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
+  lose(given);
   return KernelLanes::unknown();
 }
 

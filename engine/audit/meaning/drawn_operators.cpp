@@ -42,11 +42,11 @@ std::string_view withoutTorch(std::string_view target) {
 /// Numbers as text; tensors as their sizes, with a mark each.
 std::string keyOf(const Value& value, std::vector<ValueMark>& marks, bool& isKnown) {
   if (value.isTensor()) {
-    const auto numbers = numbersOf(value.tensor());
-    isKnown = isKnown && numbers.has_value();
-    if (!numbers) return "?";
-    marks.push_back(ValueMark::of(*numbers));
-    return fmt::format("[{}]", fmt::join(numbers->sizes, ","));
+    const auto mark = ValueMark::of(value.tensor());
+    isKnown = isKnown && mark.has_value();
+    if (!mark) return "?";
+    marks.push_back(*mark);
+    return fmt::format("[{}]", fmt::join(value.tensor().sizes(), ","));
   }
   if (value.isList()) {
     std::string text = "(";
@@ -74,20 +74,20 @@ std::string drawnKind(std::string_view target) {
   return row == drawnRows.end() ? std::string() : std::string(row->kind);
 }
 
-Result<Value> DrawnOperators::number(const Value& shape) const {
+Result<Value> DrawnOperators::number(const Value& shape, std::uint64_t& seed) {
   if (shape.isList()) {
     ValueList items;
     for (const Value& each : shape.list()) {
-      KERF_TRY(Value item, number(each));
+      KERF_TRY(Value item, number(each, seed));
       items.push_back(std::move(item));
     }
     return Value(std::move(items));
   }
   if (!shape.isTensor()) return shape;
   DenseNumbers numbers{shape.tensor().sizes(), shape.tensor().dtype(), {}, true};
-  numbers.values.resize(std::size_t(shape.tensor().numel()));
-  if (isFloating(numbers.dtype))
-    for (double& each : numbers.values) each = nextNumber(m_seed);
+  numbers.values = NumberArray::zeros(std::size_t(shape.tensor().numel()));
+  double* const to = numbers.values.edit();
+  for (std::size_t i = 0; i < numbers.values.size() && isFloating(numbers.dtype); ++i) to[i] = nextNumber(seed);
   KERF_TRY(Tensor tensor, tensorOf(numbers));
   return Value(std::move(tensor));
 }
@@ -103,14 +103,17 @@ Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& 
     bool isSame = known.key == made.key;
     for (std::size_t i = 0; i < known.operands.size() && isSame; ++i)
       isSame = known.operands[i].isLike(made.operands[i], true);
-    if (isSame) return known.result;
+    if (!isSame) continue;
+    std::uint64_t seed = known.seed;
+    return number(known.shape, seed);
   }
   if (m_isClosed) return fail(ErrorCode::NotFound, "no node {} has these operands", target);
   const std::string full = "torch.ops." + target;
-  KERF_TRY(const Value shape, shapeOps().call(OpTarget(full), args, kwargs));
-  KERF_TRY(made.result, number(shape));
-  m_known[target].push_back(made);
-  return made.result;
+  KERF_TRY(made.shape, shapeOps().call(OpTarget(full), args, kwargs));
+  made.seed = m_seed;
+  KERF_TRY(Value result, number(made.shape, m_seed));
+  m_known[target].push_back(std::move(made));
+  return result;
 }
 
 /// addmm(bias, a, b): bias and the drawn product.
@@ -127,9 +130,13 @@ Result<Value> DrawnOperators::product(std::string_view target, const ValueList& 
     if (name == "alpha") alpha = factor;
     if (name == "beta") beta = factor;
   }
-  KERF_TRY(const Value scaled, m_ops.call(OpTarget("torch.ops.aten.mul.Tensor"), {result, Value(alpha)}, {}));
-  KERF_TRY(const Value bias, m_ops.call(OpTarget("torch.ops.aten.mul.Tensor"), {args[0], Value(beta)}, {}));
-  return m_ops.call(OpTarget("torch.ops.aten.add.Tensor"), {scaled, bias}, {});
+  const auto scaled = [&](const Value& value, double by) -> Result<Value> {
+    if (by == 1) return value;
+    return m_ops.call(OpTarget("torch.ops.aten.mul.Tensor"), {value, Value(by)}, {});
+  };
+  KERF_TRY(const Value left, scaled(result, alpha));
+  KERF_TRY(const Value right, scaled(args[0], beta));
+  return m_ops.call(OpTarget("torch.ops.aten.add.Tensor"), {left, right}, {});
 }
 
 /// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
@@ -164,7 +171,9 @@ std::optional<Result<Value>> DrawnOperators::random(std::string_view name, const
     const std::int64_t count = name.find("seeds") == std::string_view::npos ? 1 : whole(0);
     if (count < 1 || count > 1 << 20) return std::nullopt;
     if (name.find("seeds") != std::string_view::npos) made.sizes = {count};
-    for (std::int64_t i = 0; i < count; ++i) made.values.push_back(double(i + 1));
+    made.values = NumberArray(std::size_t(count));
+    double* const to = made.values.edit();
+    for (std::int64_t i = 0; i < count; ++i) to[i] = double(i + 1);
   } else if (name == "prims.inductor_lookup_seed.default") {
     const auto seeds = !args.empty() && args[0].isTensor() ? numbersOf(args[0].tensor()) : std::nullopt;
     const std::int64_t which = whole(1);
@@ -182,9 +191,11 @@ std::optional<Result<Value>> DrawnOperators::random(std::string_view name, const
     }
     made.dtype = DType::Float64;
     const double seed = seedOf(1);
+    made.values = NumberArray(std::size_t(std::max<std::int64_t>(count, 0)));
+    double* const to = made.values.edit();
     for (std::int64_t i = 0; i < count; ++i) {
       const double drawn = drawnNumber(seed, double(i));
-      made.values.push_back(*mode == "randn" ? 4 * drawn - 2 : drawn);
+      to[i] = *mode == "randn" ? 4 * drawn - 2 : drawn;
     }
   } else {
     return std::nullopt;

@@ -33,12 +33,13 @@ class DrawnOperators final : public OpCaller {
   struct Drawn {
     std::string key;
     std::vector<ValueMark> operands;
-    Value result;
+    Value shape;             ///< of the result, which is drawn again whenever somebody asks: all of them take much memory
+    std::uint64_t seed = 0;  ///< that it is drawn from
   };
   Result<Value> drawn(const std::string& target, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> product(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> convolution(const ValueList& args, const KeywordValues& kwargs) const;
-  Result<Value> number(const Value& shape) const;
+  static Result<Value> number(const Value& shape, std::uint64_t& seed);
   /// inductor_seeds, inductor_random, …: numbers that kernels draw in the same way. None of anything else.
   std::optional<Result<Value>> random(std::string_view name, const ValueList& args) const;
 

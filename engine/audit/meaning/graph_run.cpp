@@ -15,8 +15,7 @@ void markAll(const Value& value, GraphRun& run) {
   if (value.isList())
     for (const Value& each : value.list()) markAll(each, run);
   if (!value.isTensor()) return;
-  if (const auto numbers = numbersOf(value.tensor()))
-    run.marks[numbers->values.size()].push_back(ValueMark::of(*numbers));
+  if (const auto mark = ValueMark::of(value.tensor())) run.marks[mark->count].push_back(*mark);
 }
 
 bool areMostlyNan(const ValueList& values) {

@@ -58,6 +58,24 @@ KernelLanes KernelMachine::evaluate(const SyntaxNode& node) {
   }
 }
 
+KernelLanes KernelMachine::computed(const CallName& name, const std::vector<KernelLanes>& given) {
+  const bool isTest = name.last.starts_with("is") || name.last == "signbit";
+  const bool isDrawn = name.last.find("rand") != std::string::npos;
+  if (name.unary != nullptr && given.size() == 1)
+    return isDecidedByRounding(name.last, given[0])
+               ? KernelLanes::unknown(given[0].type)
+               : mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
+  if (name.binary != nullptr && given.size() >= 2)
+    return zipLanes(given[0], given[1], isDrawn ? LaneType::Float32 : commonLane(given[0], given[1]), name.binary);
+  lose(given);
+  return KernelLanes::unknown();
+}
+
+void KernelMachine::lose(const std::vector<KernelLanes>& given) {
+  for (const KernelLanes& each : given)
+    if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
+}
+
 KernelLanes KernelMachine::named(const SyntaxNode& node) {
   if (node.text == "True" || node.text == "true") return {1, LaneType::Bool};
   if (node.text == "False" || node.text == "false") return {0, LaneType::Bool};
@@ -109,14 +127,21 @@ KernelLanes KernelMachine::loadAt(const KernelLanes& pointer, const KernelLanes&
   if (pointer.isUnknown || mask.isUnknown) return KernelLanes::unknown(memory.type);
   const std::size_t count = std::max(pointer.size(), mask.size());
   spend(count);
-  std::vector<double> numbers(count, other);
+  NumberArray numbers(count);
+  double* const to = numbers.edit();
+  const double *const from = memory.numbers().data(), *const places = pointer.data(), *const holds = mask.data();
+  const std::size_t stepPlace = pointer.isOne() ? 0 : 1, stepMask = mask.isOne() ? 0 : 1;
+  const auto size = double(memory.size());
   for (std::size_t i = 0; i < count; ++i) {
-    if (mask.at(i) == 0) continue;
-    const double place = pointer.at(i);
-    if (!(place >= 0) || place >= double(memory.values.size())) return KernelLanes::unknown(memory.type);
-    const auto at = std::size_t(place);
-    if (memory.states[at] != RunMemory::State::Known) return KernelLanes::unknown(memory.type);
-    numbers[i] = memory.values[at];
+    if (holds[i * stepMask] == 0) {
+      to[i] = other;
+      continue;
+    }
+    const double place = places[i * stepPlace];
+    if (!(place >= 0) || place >= size) return KernelLanes::unknown(memory.type);
+    const auto at = std::size_t(std::int64_t(place));
+    if (!memory.isKnown(at)) return KernelLanes::unknown(memory.type);
+    to[i] = from[at];
   }
   if (pointer.isOne() && mask.isOne()) return {numbers[0], memory.type};
   return {std::move(numbers), memory.type};
@@ -129,17 +154,24 @@ void KernelMachine::storeAt(const KernelLanes& pointer, const KernelLanes& value
   if (pointer.isUnknown || mask.isUnknown) return memory.blur();
   const std::size_t count = std::max({pointer.size(), mask.size(), value.isUnknown ? std::size_t(1) : value.size()});
   spend(count);
+  double* const numbers = memory.edit();
+  const double *const from = value.data(), *const places = pointer.data(), *const holds = mask.data();
+  const std::size_t stepPlace = pointer.isOne() ? 0 : 1, stepMask = mask.isOne() ? 0 : 1,
+                    stepValue = value.isOne() ? 0 : 1;
+  const auto size = double(memory.size());
+  const bool isWhole = !isFloatLane(memory.type), isAdded = mode == StoreMode::Add;
   for (std::size_t i = 0; i < count; ++i) {
-    if (mask.at(i) == 0) continue;
-    const double place = pointer.at(pointer.isOne() ? 0 : i);
-    if (!(place >= 0) || place >= double(memory.values.size())) continue;
-    const auto at = std::size_t(place);
-    using State = RunMemory::State;
-    const bool isLost = value.isUnknown || (mode == StoreMode::Add && memory.states[at] != State::Known);
-    memory.states[at] = isLost ? State::Unknown : State::Known;
-    if (isLost) continue;
-    const double before = mode == StoreMode::Add ? memory.values[at] : 0;
-    memory.values[at] = asLane(memory.type, before + value.at(value.isOne() ? 0 : i));
+    if (holds[i * stepMask] == 0) continue;
+    const double place = places[i * stepPlace];
+    if (!(place >= 0) || place >= size) continue;
+    const auto at = std::size_t(std::int64_t(place));
+    if (value.isUnknown || (isAdded && !memory.isKnown(at))) {
+      memory.lose(at);
+      continue;
+    }
+    const double number = (isAdded ? numbers[at] : 0) + from[i * stepValue];
+    numbers[at] = isWhole ? asLane(memory.type, number) : number;
+    memory.note(at);
   }
 }
 

@@ -9,22 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/audit/meaning/lanes.h"
+#include "engine/audit/meaning/run_memory.h"
 
 namespace kerf::inline audit {
-
-/// Elements that tensors of the program look at, as doubles.
-struct RunMemory {
-  enum class State : std::uint8_t { Empty, Known, Unknown };
-  LaneType type = LaneType::Float32;
-  std::vector<double> values;
-  std::vector<State> states;
-  bool isResult = false;  ///< of an operator: it lies as the program asserts
-
-  RunMemory() = default;
-  RunMemory(LaneType of, std::size_t count) : type(of), values(count), states(count, State::Empty) {}
-  void blur() { std::ranges::fill(states, State::Unknown); }
-};
 
 /// What a call gives for a parameter.
 struct RunArgument {
@@ -56,6 +43,9 @@ class KernelMachine {
   const CallName& nameOf(const SyntaxNode& call);
 
   KernelLanes evaluate(const SyntaxNode& node);
+  /// What a function of numbers gives; of any other nothing is known, nor of what it is given pointers to.
+  KernelLanes computed(const CallName& name, const std::vector<KernelLanes>& given);
+  void lose(const std::vector<KernelLanes>& given);
   virtual KernelLanes call(const SyntaxNode& node, const CallName& name) = 0;
   virtual KernelLanes item(const SyntaxNode& node) = 0;
   virtual KernelLanes number(const SyntaxNode& node) const = 0;

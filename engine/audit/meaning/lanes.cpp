@@ -10,26 +10,31 @@ namespace {
 struct LaneName {
   std::string_view element;
   LaneType type;
-  int bits;  ///< of an integer
-  bool isSigned;
 };
 
-constexpr std::array<LaneName, 13> laneNames = {{{"bool", LaneType::Bool, 1, false},
-                                                 {"uint8", LaneType::UInt8, 8, false},
-                                                 {"int8", LaneType::Int8, 8, true},
-                                                 {"uint16", LaneType::UInt16, 16, false},
-                                                 {"int16", LaneType::Int16, 16, true},
-                                                 {"uint32", LaneType::UInt32, 32, false},
-                                                 {"int32", LaneType::Int32, 32, true},
-                                                 {"uint64", LaneType::UInt64, 64, false},
-                                                 {"int64", LaneType::Int64, 64, true},
-                                                 {"float16", LaneType::Float16, 0, true},
-                                                 {"bfloat16", LaneType::BFloat16, 0, true},
-                                                 {"float32", LaneType::Float32, 0, true},
-                                                 {"float64", LaneType::Float64, 0, true}}};
+constexpr std::array<LaneName, 13> laneNames = {{{"bool", LaneType::Bool},
+                                                 {"uint8", LaneType::UInt8},
+                                                 {"int8", LaneType::Int8},
+                                                 {"uint16", LaneType::UInt16},
+                                                 {"int16", LaneType::Int16},
+                                                 {"uint32", LaneType::UInt32},
+                                                 {"int32", LaneType::Int32},
+                                                 {"uint64", LaneType::UInt64},
+                                                 {"int64", LaneType::Int64},
+                                                 {"float16", LaneType::Float16},
+                                                 {"bfloat16", LaneType::BFloat16},
+                                                 {"float32", LaneType::Float32},
+                                                 {"float64", LaneType::Float64}}};
 
 double floorDivision(double a, double b) { return b == 0 ? 0 : std::floor(a / b); }
 double truncDivision(double a, double b) { return b == 0 ? 0 : std::trunc(a / b); }
+double remainder(double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }
+/// As fmod, of whole numbers that a quotient is exact for.
+double wholeRemainder(double a, double b) {
+  if (b == 0) return 0;
+  constexpr double most = 4294967296.0;
+  return a > -most && a < most && b > -most && b < most ? a - b * double(std::int64_t(a / b)) : std::fmod(a, b);
+}
 double atLeast(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
 double atMost(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }
 
@@ -136,22 +141,20 @@ LaneType laneTypeOf(std::string_view element) {
   return found == laneNames.end() ? LaneType::Float32 : found->type;
 }
 
-double asLane(LaneType type, double value) {
-  if (isFloatLane(type)) return value;
-  if (type == LaneType::Bool) return value != 0 || std::isnan(value) ? 1 : 0;
-  const LaneName& row = laneNames[std::size_t(type)];
-  if (row.bits == 64) return std::trunc(value);
+double wrappedLane(LaneType type, double value) {
   if (!std::isfinite(value)) return 0;
-  const double whole = std::trunc(value), range = std::ldexp(1.0, row.bits);
-  const double low = row.isSigned ? -range / 2 : 0;
-  if (whole >= low && whole < low + range) return whole;
+  const LaneRange row = laneRanges[std::size_t(type)];
+  const double whole = std::trunc(value), range = row.high - row.low + 1;
+  if (!std::isfinite(range)) return whole;
   const double rest = whole - range * std::floor(whole / range);
-  return row.isSigned && rest >= range / 2 ? rest - range : rest;
+  return rest > row.high ? rest - range : rest;
 }
 
 KernelLanes KernelLanes::spread(std::size_t count) const {
   if (!isOne() || isUnknown || count <= 1) return *this;
-  KernelLanes lanes(std::vector<double>(count, m_number), type);
+  NumberArray many(count);
+  std::fill_n(many.edit(), count, m_number);
+  KernelLanes lanes(std::move(many), type);
   lanes.memory = memory;
   return lanes;
 }
@@ -187,8 +190,11 @@ KernelLanes chooseLanes(const KernelLanes& condition, const KernelLanes& a, cons
     for (std::size_t i = 0; i < condition.size(); ++i) (condition.at(i) != 0 ? takesA : takesB) = true;
     if ((a.isUnknown && takesA) || (b.isUnknown && takesB)) return KernelLanes::unknown(type);
   }
-  std::vector<double> result(condition.size());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = condition.at(i) != 0 ? a.at(i) : b.at(i);
+  NumberArray result(condition.size());
+  double* const to = result.edit();
+  const double *const asked = condition.data(), *const first = a.data(), *const second = b.data();
+  const std::size_t stepA = a.isOne() ? 0 : 1, stepB = b.isOne() ? 0 : 1;
+  for (std::size_t i = 0; i < result.size(); ++i) to[i] = asked[i] != 0 ? first[i * stepA] : second[i * stepB];
   return {std::move(result), type};
 }
 
@@ -203,7 +209,11 @@ KernelLanes operateLanes(std::string_view sign, const KernelLanes& a, const Kern
   const LaneType type = commonLane(a, b);
   const auto number = [&](const auto& function) {
     if (isFloatLane(type)) return zipLanes(a, b, type, function);
-    return zipLanes(a, b, type, [&](double x, double y) { return asLane(type, function(x, y)); });
+    // Of whole numbers all of these are whole.
+    return zipLanes(a, b, type, [range = laneRanges[std::size_t(type)], type, &function](double x, double y) {
+      const double whole = function(x, y);
+      return whole >= range.low && whole <= range.high ? whole : asLane(type, whole);
+    });
   };
   const auto truth = [&](const auto& function) {
     return zipLanes(a, b, LaneType::Bool, [&](double x, double y) { return function(x, y) ? 1.0 : 0.0; });
@@ -213,7 +223,7 @@ KernelLanes operateLanes(std::string_view sign, const KernelLanes& a, const Kern
   if (sign == "*") return number([](double x, double y) { return x * y; });
   if (sign == "/") return isFloatLane(type) ? number([](double x, double y) { return x / y; }) : number(truncDivision);
   if (sign == "//") return number(isFloatLane(type) ? floorDivision : truncDivision);
-  if (sign == "%") return number([](double x, double y) { return y == 0 ? 0 : std::fmod(x, y); });
+  if (sign == "%") return number(isFloatLane(type) ? remainder : wholeRemainder);
   if (sign == "<") return truth([](double x, double y) { return x < y; });
   if (sign == "<=") return truth([](double x, double y) { return x <= y; });
   if (sign == ">") return truth([](double x, double y) { return x > y; });

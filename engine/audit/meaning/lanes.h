@@ -3,12 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/audit/meaning/number_array.h"
 #include "engine/audit/syntax/syntax_node.h"
 
 namespace kerf::inline audit {
@@ -31,24 +35,51 @@ enum class LaneType : std::uint8_t {
 constexpr bool isFloatLane(LaneType type) { return type >= LaneType::Float16; }
 /// Of "float32", "int64", …; Float32 for what is no such name.
 LaneType laneTypeOf(std::string_view element);
+/// The whole numbers that an integer type has.
+struct LaneRange {
+  double low, high;
+};
+constexpr double endlessLane = std::numeric_limits<double>::infinity();
+constexpr std::array<LaneRange, 13> laneRanges = {{{0, 1},
+                                                   {0, 255},
+                                                   {-128, 127},
+                                                   {0, 65535},
+                                                   {-32768, 32767},
+                                                   {0, 4294967295.0},
+                                                   {-2147483648.0, 2147483647.0},
+                                                   {-endlessLane, endlessLane},
+                                                   {-endlessLane, endlessLane},
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   {}}};
+/// Of an integer type: what lies beyond its range wraps.
+double wrappedLane(LaneType type, double value);
 /// `value` as `type` keeps it: integers wrap, bool is 0 or 1, floats stay.
-double asLane(LaneType type, double value);
+inline double asLane(LaneType type, double value) {
+  if (isFloatLane(type)) return value;
+  if (type == LaneType::Bool) return value != 0 ? 1 : 0;
+  const double whole = std::trunc(value);
+  const LaneRange range = laneRanges[std::size_t(type)];
+  return whole >= range.low && whole <= range.high ? whole : wrappedLane(type, whole);
+}
 
 class KernelLanes {
  public:
   KernelLanes() = default;
   KernelLanes(double number, LaneType of) : type(of), m_number(number) {}
-  KernelLanes(std::vector<double> numbers, LaneType of)
-      : type(of), m_many(std::make_shared<const std::vector<double>>(std::move(numbers))) {}
+  KernelLanes(NumberArray numbers, LaneType of) : type(of), m_many(std::move(numbers)), m_isOne(false) {}
+  KernelLanes(std::vector<double> numbers, LaneType of) : KernelLanes(NumberArray(std::move(numbers)), of) {}
   static KernelLanes unknown(LaneType of = LaneType::Float32) {
     KernelLanes lanes(0, of);
     lanes.isUnknown = true;
     return lanes;
   }
 
-  std::size_t size() const { return m_many ? m_many->size() : 1; }
-  bool isOne() const { return !m_many; }
-  double at(std::size_t i) const { return m_many ? (*m_many)[i] : m_number; }
+  std::size_t size() const { return m_isOne ? 1 : m_many.size(); }
+  bool isOne() const { return m_isOne; }
+  double at(std::size_t i) const { return m_isOne ? m_number : m_many.data()[i]; }
+  const double* data() const { return m_isOne ? &m_number : m_many.data(); }
   /// Of the same numbers `count` times, where it is one.
   KernelLanes spread(std::size_t count) const;
 
@@ -60,7 +91,8 @@ class KernelLanes {
 
  private:
   double m_number = 0;
-  std::shared_ptr<const std::vector<double>> m_many;
+  NumberArray m_many;
+  bool m_isOne = true;
 };
 
 /// Element by element; what is one counts for all lanes. Unknown if either is.
@@ -69,16 +101,25 @@ KernelLanes zipLanes(const KernelLanes& a, const KernelLanes& b, LaneType type, 
   if (a.isUnknown || b.isUnknown) return KernelLanes::unknown(type);
   if (a.isOne() && b.isOne()) return {function(a.at(0), b.at(0)), type};
   const std::size_t count = a.isOne() ? b.size() : b.isOne() ? a.size() : std::min(a.size(), b.size());
-  std::vector<double> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = function(a.at(i), b.at(i));
+  NumberArray result(count);
+  double* const to = result.edit();
+  const double *const left = a.data(), *const right = b.data();
+  if (a.isOne())
+    for (std::size_t i = 0; i < count; ++i) to[i] = function(*left, right[i]);
+  else if (b.isOne())
+    for (std::size_t i = 0; i < count; ++i) to[i] = function(left[i], *right);
+  else
+    for (std::size_t i = 0; i < count; ++i) to[i] = function(left[i], right[i]);
   return {std::move(result), type};
 }
 template <class Function>
 KernelLanes mapLanes(const KernelLanes& a, LaneType type, const Function& function) {
   if (a.isUnknown) return KernelLanes::unknown(type);
   if (a.isOne()) return {function(a.at(0)), type};
-  std::vector<double> result(a.size());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = function(a.at(i));
+  NumberArray result(a.size());
+  double* const to = result.edit();
+  const double* const from = a.data();
+  for (std::size_t i = 0; i < result.size(); ++i) to[i] = function(from[i]);
   return {std::move(result), type};
 }
 

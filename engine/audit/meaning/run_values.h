@@ -18,6 +18,8 @@ struct RunTensor {
   DType dtype = DType::Float32;
 
   DenseNumbers numbers() const;
+  /// A tensor over the same numbers, for who does not write; none where not all of the memory is known, or it has no floats.
+  std::optional<Tensor> view() const;
   /// False where the sizes differ.
   bool write(const DenseNumbers& numbers) const;
 };
@@ -31,10 +33,14 @@ struct RunValue {
 };
 
 std::size_t countOf(const Sizes& sizes);
-/// Elements from the first to the last.
+/// The same, of sizes of which nothing is known.
+double elementsOf(const Sizes& sizes);
+/// Elements from the first to the last; INT64_MAX beyond what fits.
 std::int64_t spanOf(const Sizes& sizes, const Sizes& strides);
 /// Over memory of its own.
 RunValue tensorValue(const DenseNumbers& numbers, const Sizes& strides);
+/// Looks at a float64 tensor's own numbers.
+RunValue sharedValue(const Tensor& tensor);
 RunValue otherValue(Value value);
 RunValue numberValue(Value value);
 /// None of what is no number.

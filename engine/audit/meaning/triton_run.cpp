@@ -217,10 +217,10 @@ class TritonMachine final : public KernelMachine {
     if (callee.is(SyntaxKind::Member) && callee.text == "to") return converted(node);
     const auto form = std::ranges::find(forms, std::string_view(name.last), &Form::name);
     if (form != forms.end()) return (this->*form->run)(node);
-    return computed(node, name);
+    return reducedOrComputed(node, name);
   }
 
-  KernelLanes computed(const SyntaxNode& node, const CallName& name) {
+  KernelLanes reducedOrComputed(const SyntaxNode& node, const CallName& name) {
     std::vector<KernelLanes> given;
     for (std::size_t i = 0; i < node.argumentCount(); ++i) {
       if (!node.keywords[i].empty()) continue;
@@ -229,19 +229,7 @@ class TritonMachine final : public KernelMachine {
     }
     const double extent = m_values["R0_BLOCK"].at(0);
     if (auto reduced = reducedLanes(name.last, given, std::size_t(extent))) return *reduced;
-    const bool isTest = name.last.starts_with("is") || name.last == "signbit";
-    if (name.unary != nullptr && given.size() == 1 && isDecidedByRounding(name.last, given[0]))
-      return KernelLanes::unknown(given[0].type);
-    if (name.unary != nullptr && given.size() == 1)
-      return mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
-    if (name.binary != nullptr && given.size() >= 2)
-      return zipLanes(given[0], given[1],
-                      name.last.find("rand") == std::string::npos ? commonLane(given[0], given[1]) : LaneType::Float32,
-                      name.binary);
-    // What is given pointers may write through them.
-    for (const KernelLanes& each : given)
-      if (each.memory >= 0) m_memories[std::size_t(each.memory)]->blur();
-    return KernelLanes::unknown();
+    return KernelMachine::computed(name, given);
   }
 
   KernelLanes converted(const SyntaxNode& node) {

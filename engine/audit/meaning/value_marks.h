@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "engine/audit/meaning/number_array.h"
 #include "engine/tensor/value.h"
 
 namespace kerf::inline audit {
@@ -12,11 +12,11 @@ namespace kerf::inline audit {
 struct DenseNumbers {
   Sizes sizes;
   DType dtype = DType::Float32;
-  std::vector<double> values;
+  NumberArray values;
   bool isKnown = true;
 };
 
-/// None of a complex tensor.
+/// None of a complex tensor. Float64 ones are looked at, not copied.
 std::optional<DenseNumbers> numbersOf(const Tensor& tensor);
 /// Floats become float64.
 Result<Tensor> tensorOf(const DenseNumbers& numbers);
@@ -28,6 +28,8 @@ struct ValueMark {
   double sum = 0, size = 0, placed = 0;  ///< of the numbers, of their amounts, and weighted by where they are
 
   static ValueMark of(const DenseNumbers& numbers);
+  /// None of a complex tensor.
+  static std::optional<ValueMark> of(const Tensor& tensor);
   /// The same numbers up to rounding; `inPlace`: at the same places too.
   bool isLike(const ValueMark& other, bool inPlace) const;
 };

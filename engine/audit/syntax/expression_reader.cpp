@@ -86,6 +86,11 @@ SyntaxNode ExpressionReader::expressionList() {
   return tuple;
 }
 
+void ExpressionReader::deepen(SyntaxNode& node) {
+  for (const SyntaxNode& each : node.items) node.depth = std::max(node.depth, each.depth + 1);
+  if (node.depth > m_limits.depth) failed("it is too long an expression");
+}
+
 SyntaxNode ExpressionReader::binary(int least) {
   SyntaxNode left = unary();
   while (m_problem.empty()) {
@@ -99,6 +104,7 @@ SyntaxNode ExpressionReader::binary(int least) {
     if (sign == "is" && isWord("not")) advance();
     node.items.push_back(std::move(left));
     node.items.push_back(binary(level + 1));
+    deepen(node);
     left = std::move(node);
   }
   return left;
@@ -115,6 +121,7 @@ SyntaxNode ExpressionReader::unary() {
     if (m_problem.empty()) node.items.push_back(unary());
     --m_depth;
     if (node.items.empty()) node.kind = SyntaxKind::Unknown;
+    deepen(node);
     return node;
   }
   return postfix();
@@ -123,6 +130,7 @@ SyntaxNode ExpressionReader::unary() {
 SyntaxNode ExpressionReader::postfix() {
   SyntaxNode value = primary();
   while (m_problem.empty()) {
+    deepen(value);
     if (isSign("(")) {
       SyntaxNode call = make(SyntaxKind::Call);
       call.items.push_back(std::move(value));

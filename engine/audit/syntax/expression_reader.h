@@ -61,6 +61,8 @@ class ExpressionReader {
 
  private:
   SyntaxNode binary(int least);
+  /// Counts how deep it is; what is too deep is not read on.
+  void deepen(SyntaxNode& node);
   SyntaxNode unary();
   SyntaxNode postfix();
   SyntaxNode primary();

@@ -45,6 +45,7 @@ struct SyntaxNode {
   std::vector<SyntaxNode> items;
   std::vector<std::string> keywords;  ///< of a call: one for each argument, empty for positional ones
   int line = 0;                       ///< 1-based, in the text that was read
+  int depth = 0;                      ///< of an expression: of those inside of each other
 
   bool is(SyntaxKind other) const { return kind == other; }
   bool isName(std::string_view name) const { return kind == SyntaxKind::Name && text == name; }
@@ -63,6 +64,7 @@ struct SyntaxNode {
 struct SyntaxLimits {
   std::size_t bytes = std::size_t{64} << 20;
   int nesting = 150;
+  int depth = 1000;  ///< of an expression: a sum of so many terms
 };
 
 /// The statements of a Python text, as a block.
