@@ -111,9 +111,9 @@ void WrapperRun::claimOrdered(const SyntaxNode& node, const std::vector<BoundPar
 }
 
 void WrapperRun::remarks(const KernelModel& kernel, const std::vector<BoundParameter>& bound, int line) {
-  if (!kernel.opaque.empty()) return;
   const bool isFirst = !std::exchange(m_remarked[&kernel], true);
   for (const KernelRemark& remark : kernel.remarks) {
+    if (!kernel.opaque.empty() && remark.about != KernelRemark::About::Range) continue;
     if (remark.parameter >= 0 && !remark.holds) {
       // A buffer that is given twice is read through its other parameter.
       const WrapperValue* const mine = bound[std::size_t(remark.parameter)].value;
@@ -124,7 +124,8 @@ void WrapperRun::remarks(const KernelModel& kernel, const std::vector<BoundParam
       if (isTwice) continue;
     }
     if (!isFirst) continue;
-    static constexpr ClaimAbout abouts[] = {ClaimAbout::Mask, ClaimAbout::Sums, ClaimAbout::Atomic, ClaimAbout::Launch};
+    static constexpr ClaimAbout abouts[] = {ClaimAbout::Mask, ClaimAbout::Sums, ClaimAbout::Atomic, ClaimAbout::Launch,
+                                            ClaimAbout::Range};
     const ClaimAbout about = abouts[std::size_t(remark.about)];
     if (remark.holds)
       m_claims.proved(about);

@@ -1,5 +1,6 @@
 // WrapperRun: allocations, views and assertions of layouts.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +26,21 @@ SymInt spanOfLayout(const std::vector<SymInt>& sizes, const std::vector<SymInt>&
   return last + 1;
 }
 
+/// As many strides as sizes, and numbers that can be counted with: a text may have any.
+bool isLayout(const std::optional<std::vector<SymInt>>& sizes, const std::optional<std::vector<SymInt>>& strides) {
+  constexpr double most = 1e18;
+  if (!sizes || !strides || sizes->size() != strides->size()) return false;
+  double count = 1, span = 0;
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const double size = (*sizes)[i].isSymbolic() ? 1 : double((*sizes)[i].bits());
+    const double stride = (*strides)[i].isSymbolic() ? 1 : double((*strides)[i].bits());
+    if (size < 0) return false;
+    count *= std::max(size, 1.0);
+    span += size * std::abs(stride);
+  }
+  return count < most && span < most;
+}
+
 }  // namespace
 
 WrapperValue WrapperRun::allocate(const SyntaxNode& node) {
@@ -47,7 +63,7 @@ WrapperValue WrapperRun::allocate(const SyntaxNode& node) {
   if (typeNode != nullptr) storage.type = value.tensor.type = elementType(typeNode->dotted());
   const auto sizes = node.argumentCount() > at + 1 ? sizesOf(node.argument(at)) : std::nullopt;
   const auto strides = node.argumentCount() > at + 1 ? sizesOf(node.argument(at + 1)) : std::nullopt;
-  if (sizes && strides && sizes->size() == strides->size()) {
+  if (isLayout(sizes, strides)) {
     value.tensor.sizes = *sizes;
     value.tensor.strides = *strides;
     value.tensor.hasLayout = true;
@@ -89,7 +105,7 @@ bool WrapperRun::hasLayout(AuditTensor& tensor) {
       example->second.sizes == nullptr)
     return false;
   const auto sizes = sizesOf(*example->second.sizes), strides = sizesOf(*example->second.strides);
-  if (!sizes || !strides || sizes->size() != strides->size()) return false;
+  if (!isLayout(sizes, strides)) return false;
   tensor.sizes = *sizes;
   tensor.strides = *strides;
   tensor.hasLayout = true;
@@ -104,7 +120,7 @@ WrapperValue WrapperRun::reinterpret(const SyntaxNode& node) {
   const auto sizes = sizesOf(node.argument(1)), strides = sizesOf(node.argument(2));
   const auto offset = sizeOf(node.argument(3));
   const std::string subject = fmt::format("a view of {}", value.name);
-  if (!sizes || !strides || !offset || sizes->size() != strides->size()) {
+  if (!offset || !isLayout(sizes, strides)) {
     unknown(ClaimAbout::Inside, node.line, subject, "its sizes are not known");
     value.tensor.hasLayout = false;
     return value;
@@ -129,7 +145,7 @@ void WrapperRun::assertLayout(const SyntaxNode& node) {
   AuditStorage& storage = m_state.storages[std::size_t(tensor.storage)];
   const auto sizes = sizesOf(node.argument(1)), strides = sizesOf(node.argument(2));
   const std::string& name = found->first;
-  if (!sizes || !strides || sizes->size() != strides->size())
+  if (!isLayout(sizes, strides))
     return unknown(ClaimAbout::Layout, node.line, name, "the asserted sizes are not known");
   if (storage.isInput && m_comparesExamples) (void)hasLayout(tensor);
   if (storage.isInput && storage.assertedLine == 0 && storage.name == name) {

@@ -184,6 +184,23 @@ TEST(AuditCode, RefutesIndicesBeyondTheirType) {
   EXPECT_EQ(refuted(copyOnGpu("3000000000", "tl.program_id(0).to(tl.int64) * XBLOCK", call)), "");
 }
 
+TEST(AuditCode, RefutesConstantsThatWrap) {
+  // A template leaves early where it has nothing to do; in int32, 65536 * 65536 is 0.
+  const auto leaving = [](const std::string& size) {
+    const std::string call =
+        "        triton_poi_fused_clone_0.run(arg0_1, buf0, 64, stream=stream0)\n"
+        "        del arg0_1\n";
+    return changed(copyOnGpu("64", "tl.program_id(0) * XBLOCK", call), "    x0 = xindex\n",
+                   "    M = 65536\n    N = " + size + "\n    if M * N == 0:\n        return\n    x0 = xindex\n");
+  };
+  EXPECT_EQ(refuted(leaving("65536")), "range");
+  EXPECT_EQ(refuted(leaving("32767")), "");
+  EXPECT_EQ(refuted(leaving("65535")), "");  // it wraps, and is not 0 either
+  EXPECT_EQ(refuted(changed(leaving("65536"),
+                            "    M = 65536\n    N = ", "    M : tl.constexpr = 65536\n    N : tl.constexpr = ")),
+            "");
+}
+
 TEST(AuditCode, RefutesStreamsThatDoNotWait) {
   const auto body = [](const std::string& between) {
     return "        stream0 = get_raw_stream(0)\n"

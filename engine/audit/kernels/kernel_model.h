@@ -50,7 +50,7 @@ struct KernelAccess {
 
 /// What the reader itself decides: about masks of reductions, accumulators, counts.
 struct KernelRemark {
-  enum class About { Mask, Accumulator, Atomic, Parameters };
+  enum class About { Mask, Accumulator, Atomic, Parameters, Range };
   About about = About::Mask;
   bool holds = true;
   int line = 0;

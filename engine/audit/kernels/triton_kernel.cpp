@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/audit/kernels/constant_products.h"
 #include "engine/audit/kernels/triton_axes.h"
 
 namespace kerf::inline audit {
@@ -45,6 +46,7 @@ class TritonReader : public TritonAxes {
     m_model.line = definition->line;
     parameters(*definition, decorator);
     block(definition->items[1]);
+    remarkProducts(*definition, m_model);
     finish(decorator);
   }
 

@@ -74,7 +74,7 @@ KernelLanes CppCalls::array(LaneType type, double count, const SyntaxNode& where
   // Declared again in each iteration: one memory for each place of the text.
   KernelLanes& known = m_values[fmt::format("array#{}", reinterpret_cast<std::uintptr_t>(&where))];
   if (known.memory >= 0) {
-    m_memories[std::size_t(known.memory)]->empty();
+    m_memories[std::size_t(known.memory)]->blur();
     return known;
   }
   m_own.push_back(std::make_unique<RunMemory>(type, std::size_t(count)));

@@ -104,6 +104,10 @@ Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& 
     for (std::size_t i = 0; i < known.operands.size() && isSame; ++i)
       isSame = known.operands[i].isLike(made.operands[i], true);
     if (!isSame) continue;
+    if (const StoragePtr storage = known.kept.lock()) {
+      const Sizes& sizes = known.shape.tensor().sizes();
+      return Value(Tensor(storage, DType::Float64, sizes, contiguousStrides(sizes)));
+    }
     std::uint64_t seed = known.seed;
     return number(known.shape, seed);
   }
@@ -112,6 +116,9 @@ Result<Value> DrawnOperators::drawn(const std::string& target, const ValueList& 
   KERF_TRY(made.shape, shapeOps().call(OpTarget(full), args, kwargs));
   made.seed = m_seed;
   KERF_TRY(Value result, number(made.shape, m_seed));
+  const bool isWhole = result.isTensor() && result.tensor().dtype() == DType::Float64 &&
+                       result.tensor().isContiguous() && result.tensor().offset() == 0;
+  if (isWhole) made.kept = result.tensor().storage();
   m_known[target].push_back(std::move(made));
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,8 +34,9 @@ class DrawnOperators final : public OpCaller {
   struct Drawn {
     std::string key;
     std::vector<ValueMark> operands;
-    Value shape;             ///< of the result, which is drawn again whenever somebody asks: all of them take much memory
-    std::uint64_t seed = 0;  ///< that it is drawn from
+    Value shape;                  ///< of the result
+    std::uint64_t seed = 0;       ///< that it is drawn from, again where nobody has it any more: all take much memory
+    std::weak_ptr<Storage> kept;  ///< of one tensor
   };
   Result<Value> drawn(const std::string& target, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> product(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const;

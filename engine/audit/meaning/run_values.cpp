@@ -70,9 +70,12 @@ RunValue tensorValue(const DenseNumbers& numbers, const Sizes& strides) {
   value.tensor.dtype = dtype;
   value.tensor.sizes = numbers.sizes;
   value.tensor.strides = strides;
-  const std::string_view name = dtypeInfo(dtype).torchName;
-  value.tensor.memory =
-      std::make_shared<RunMemory>(laneTypeOf(elementType(name)), std::size_t(spanOf(numbers.sizes, strides)));
+  const LaneType type = laneTypeOf(elementType(dtypeInfo(dtype).torchName));
+  if (isDense(value.tensor) && numbers.isKnown && isFloatLane(type)) {
+    value.tensor.memory = std::make_shared<RunMemory>(type, numbers.values);
+    return value;
+  }
+  value.tensor.memory = std::make_shared<RunMemory>(type, std::size_t(spanOf(numbers.sizes, strides)));
   (void)value.tensor.write(numbers);
   return value;
 }

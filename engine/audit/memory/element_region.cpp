@@ -1,6 +1,7 @@
 #include "engine/audit/memory/element_region.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,19 @@ constexpr std::int64_t mostRuns = std::int64_t{1} << 26;  ///< of one box that i
 constexpr std::size_t mostBoxes = 4096;
 
 using Bits = std::vector<std::uint64_t>;
+
+/// Numbers that can be counted with: a text may have any.
+bool isBounded(const ElementBox& box) {
+  constexpr double most = 4e18;
+  if (!box.isConcrete()) return false;
+  double last = std::abs(double(box.first.bits())), count = 1;
+  for (const BoxStep& step : box.steps) {
+    if (step.stride.bits() < 0 || step.count.bits() < 0) return false;
+    last += double(step.stride.bits()) * double(step.count.bits());
+    count *= double(step.count.bits());
+  }
+  return last < most && count < most;
+}
 
 /// Calls visit(first, count, stride) for each innermost run; it returns false to stop.
 template <class Visit>
@@ -68,7 +82,7 @@ std::int64_t findBit(const Bits& bits, std::int64_t first, std::int64_t count, s
 }
 
 bool draw(const ElementBox& box, Bits& bits) {
-  if (!box.isConcrete() || runCount(box) > mostRuns) return false;
+  if (!isBounded(box) || runCount(box) > mostRuns) return false;
   if (box.isEmpty()) return true;
   const std::int64_t last = box.last().bits();
   if (box.first.bits() < 0 || last >= mostBits) return false;
@@ -234,7 +248,7 @@ std::optional<bool> ElementBox::isInjective() const {
   SymInt reach = 0;  // of the steps inside
   for (std::size_t i = steps.size(); i-- > 0;) {
     if (!isAlways(SymRelation::Gt, steps[i].stride, reach)) {
-      if (!isConcrete() || count().bits() > (1 << 24)) return std::nullopt;
+      if (!isBounded(*this) || count().bits() > (1 << 24) || (last() - first).bits() >= mostBits) return std::nullopt;
       Bits bits(std::size_t((last().bits() - first.bits()) / 64 + 1));
       return eachRun(*this, 0, 0, [&](std::int64_t from, std::int64_t number, std::int64_t stride) {
         for (std::int64_t k = 0; k < number; ++k) {
@@ -327,7 +341,7 @@ ElementSet::Answer ElementSet::covers(const ElementBox& box) const {
     if (box.isConcrete()) return {false, box.first.bits()};
     return {std::nullopt, 0};
   }
-  if (!box.isConcrete() || runCount(box) > mostRuns) return {std::nullopt, 0};
+  if (!isBounded(box) || runCount(box) > mostRuns) return {std::nullopt, 0};
   const Bits* const drawn = bits(box.last().bits());
   if (drawn == nullptr) return {std::nullopt, 0};
   const auto missing = findIn(box, *drawn, false);
@@ -356,7 +370,7 @@ ElementSet::Answer boxesMeet(const ElementBox& a, const ElementBox& b) {
     return {std::nullopt, 0};
   }
   if (isWithin(a, b) || isWithin(b, a)) return {true, 0};
-  if (!a.isConcrete() || !b.isConcrete() || runCount(b) > mostRuns) return {std::nullopt, 0};
+  if (!isBounded(a) || !isBounded(b) || runCount(b) > mostRuns) return {std::nullopt, 0};
   Bits bits;
   if (!draw(a, bits)) return {std::nullopt, 0};
   const auto common = findIn(b, bits, true);
