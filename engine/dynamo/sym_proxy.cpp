@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "engine/dynamo/tensor_calls.h"
-#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -17,23 +17,6 @@ PyTypeObject* symType = nullptr;
 
 SymProxy* asSym(PyObject* object) { return reinterpret_cast<SymProxy*>(object); }
 
-/// Runs what may throw in a slot that C code calls.
-template <class Body>
-PyObject* inSymSlot(Body body) {
-  FrameTracer* tracer = FrameTracer::active();
-  if (tracer == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "a number of a trace outlived it");
-    return nullptr;
-  }
-  try {
-    return body(*tracer).release();
-  } catch (const PythonRaised&) {
-    return nullptr;
-  } catch (...) {
-    return tracer->keepException();
-  }
-}
-
 bool isPlainOrSym(PyObject* object) {
   return PyLong_Check(object) || PyFloat_Check(object) || symOf(object) != nullptr;
 }
@@ -41,7 +24,7 @@ bool isPlainOrSym(PyObject* object) {
 PyObject* symBinary(const char* name, PyObject* a, PyObject* b) {
   if (proxyOf(a) == nullptr && proxyOf(b) == nullptr && (!isPlainOrSym(a) || !isPlainOrSym(b)))
     Py_RETURN_NOTIMPLEMENTED;
-  return inSymSlot([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(2, a, b));
     if (proxyOf(a) != nullptr || proxyOf(b) != nullptr) return tensorOperator(tracer, name, args.get());
     const Ref function = operatorFunction(name);
@@ -50,7 +33,7 @@ PyObject* symBinary(const char* name, PyObject* a, PyObject* b) {
 }
 
 PyObject* symUnary(const char* name, PyObject* a) {
-  return inSymSlot([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(1, a));
     const Ref function = operatorFunction(name);
     return tracer.graph.callFunction("operator." + std::string(name), function.get(), args.get(), nullptr);
@@ -76,7 +59,7 @@ PyObject* symNegative(PyObject* a) { return symUnary("neg", a); }
 PyObject* symPositive(PyObject* a) { return Py_NewRef(a); }
 PyObject* symAbsolute(PyObject* a) { return symUnary("abs", a); }
 PyObject* symInvert(PyObject* a) {
-  return inSymSlot(
+  return whileTracing(
       [&](FrameTracer& tracer) { return tracer.checked(PyNumber_Invert(specialise(tracer, *symOf(a)).get())); });
 }
 PyObject* symDivmod(PyObject* a, PyObject* b) {
@@ -99,7 +82,7 @@ PyObject* symCompare(PyObject* a, PyObject* b, int op) {
   static constexpr const char* operators[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   if (proxyOf(b) != nullptr) return symBinary(operators[op], a, b);
   if (!isPlainOrSym(b)) Py_RETURN_NOTIMPLEMENTED;
-  return inSymSlot([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     const auto condition = Symbolic::call(relations[op], {symExpressionOf(tracer, a), symExpressionOf(tracer, b)});
     if (!condition) unsupported("Unsupported symbolic number", condition.error().message);
     if (condition->symbols().empty()) {
@@ -117,7 +100,7 @@ int symTruth(PyObject* self) {
 }
 
 PyObject* symValue(PyObject* self) {
-  return inSymSlot([&](FrameTracer& tracer) { return specialise(tracer, *symOf(self)); });
+  return whileTracing([&](FrameTracer& tracer) { return specialise(tracer, *symOf(self)); });
 }
 
 template <PyObject* (*Convert)(PyObject*)>

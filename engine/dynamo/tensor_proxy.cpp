@@ -3,7 +3,7 @@
 #include <structmember.h>
 
 #include "engine/dynamo/tensor_calls.h"
-#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
 
 namespace kerf::inline dynamo {
@@ -11,38 +11,22 @@ namespace {
 
 struct TensorProxy {
   PyObject_HEAD ProxyState* state;
+  PyObject* weakReferences;
 };
 
 PyTypeObject* proxyType = nullptr;
 
 TensorProxy* asProxy(PyObject* object) { return reinterpret_cast<TensorProxy*>(object); }
 
-/// Runs what may throw in a slot that C code calls.
-template <class Body>
-PyObject* guarded(Body body) {
-  FrameTracer* tracer = FrameTracer::active();
-  if (tracer == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "a tensor of a trace outlived it");
-    return nullptr;
-  }
-  try {
-    return body(*tracer).release();
-  } catch (const PythonRaised&) {
-    return nullptr;
-  } catch (...) {
-    return tracer->keepException();
-  }
-}
-
 PyObject* binary(const char* name, PyObject* a, PyObject* b) {
-  return guarded([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(2, a, b));
     return tensorOperator(tracer, name, args.get());
   });
 }
 
 PyObject* unary(const char* name, PyObject* a) {
-  return guarded([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     const Ref args = Ref::steal(PyTuple_Pack(1, a));
     return tensorOperator(tracer, name, args.get());
   });
@@ -79,7 +63,7 @@ PyObject* negative(PyObject* a) { return unary("neg", a); }
 PyObject* positive(PyObject* a) { return unary("pos", a); }
 PyObject* invert(PyObject* a) { return unary("invert", a); }
 PyObject* absolute(PyObject* a) {
-  return guarded(
+  return whileTracing(
       [&](FrameTracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
 }
 PyObject* subscript(PyObject* a, PyObject* key) { return binary("getitem", a, key); }
@@ -89,14 +73,14 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   // Tensor.__eq__ is a Python function, which Dynamo's graphs call as a method.
   const bool comparable = proxyOf(b) != nullptr || PyLong_Check(b) || PyFloat_Check(b) || symOf(b) != nullptr;
   if (op == Py_EQ && proxyOf(a) != nullptr && comparable)
-    return guarded([&](FrameTracer& tracer) {
+    return whileTracing([&](FrameTracer& tracer) {
       return tensorMethod(tracer, a, "__eq__", Ref::steal(PyTuple_Pack(1, b)).get(), nullptr);
     });
   return binary(names[op], a, b);
 }
 
 int assignItem(PyObject* self, PyObject* key, PyObject* value) {
-  PyObject* done = guarded([&](FrameTracer& tracer) {
+  PyObject* done = whileTracing([&](FrameTracer& tracer) {
     if (value == nullptr) unsupported("Unsupported method call", "A tensor's items cannot be deleted.", "__delitem__");
     const Ref args = Ref::steal(PyTuple_Pack(3, self, key, value));
     return tensorSetItem(tracer, args.get());
@@ -114,12 +98,12 @@ Py_ssize_t length(PyObject* self) {
 }
 
 PyObject* iterate(PyObject* self) {
-  return guarded([&](FrameTracer& tracer) { return tensorIterator(tracer, self); });
+  return whileTracing([&](FrameTracer& tracer) { return tensorIterator(tracer, self); });
 }
 
 /// What needs the data: a graph break, whose words depend on who asks.
 int truth(PyObject* self) {
-  guarded([&](FrameTracer& tracer) -> Ref {
+  whileTracing([&](FrameTracer& tracer) -> Ref {
     tracer.noteTensor(self);
     unsupported("Data-dependent branching",
                 "Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing "
@@ -131,29 +115,31 @@ int truth(PyObject* self) {
 }
 
 PyObject* asNumber(PyObject* self) {
-  return guarded([&](FrameTracer& tracer) {
+  return whileTracing([&](FrameTracer& tracer) {
     return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr);
   });
 }
 
 PyObject* asText(PyObject* self) {
-  return guarded([&](FrameTracer&) -> Ref {
+  return whileTracing([&](FrameTracer&) -> Ref {
     unsupported("Unsupported method call", "A tensor's text needs its data.", "call_method TensorVariable() __repr__");
     return Ref::borrow(self);
   });
 }
 
 PyObject* attribute(PyObject* self, PyObject* name) {
-  return guarded([&](FrameTracer& tracer) { return tensorAttribute(tracer, self, textOf(name)); });
+  return whileTracing([&](FrameTracer& tracer) { return tensorAttribute(tracer, self, textOf(name)); });
 }
 
 int storeAttribute(PyObject* self, PyObject* name, PyObject* value) {
-  PyObject* done = guarded([&](FrameTracer& tracer) { return tensorSetAttribute(tracer, self, textOf(name), value); });
+  PyObject* done =
+      whileTracing([&](FrameTracer& tracer) { return tensorSetAttribute(tracer, self, textOf(name), value); });
   Py_XDECREF(done);
   return done != nullptr ? 0 : -1;
 }
 
 void drop(PyObject* self) {
+  if (asProxy(self)->weakReferences != nullptr) PyObject_ClearWeakRefs(self);
   delete asProxy(self)->state;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -168,7 +154,11 @@ void* slotOf(Function function) {
 }
 
 PyType_Slot* slots() {
+  static PyMemberDef members[] = {
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorProxy, weakReferences), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot table[] = {{Py_tp_dealloc, slotOf(drop)},
+                                {Py_tp_members, members},
                                 {Py_tp_getattro, slotOf(attribute)},
                                 {Py_tp_setattro, slotOf(storeAttribute)},
                                 {Py_tp_hash, slotOf(identityHash)},

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
+#include "engine/ir/node.h"
 #include "engine/python/reference.h"
 
 namespace kerf::inline dynamo {
@@ -10,6 +12,11 @@ namespace kerf::inline dynamo {
 class InstructionTranslator;
 
 PyObject* makeTraceModule();
+/// Its functions on bodies, and those on tensors and nodes.
+std::span<const PyMethodDef> bodyFunctions();
+std::span<const PyMethodDef> nodeFunctions();
+/// Of a tensor or a number of the trace.
+NodeId nodeOfValue(PyObject* object);
 bool isTraceFunction(PyObject* callable);
 
 /// A Python function that is traced in the place of a function of torch (torch._dynamo._higher_order).

@@ -115,7 +115,10 @@ std::int64_t ShapeEnv::specialise(SymInt value) {
   value = resolved(value);
   if (!value.isSymbolic()) return value.bits();
   const ValueRange possible = range(value);
-  if (possible.lower == possible.upper) return possible.lower;
+  if (possible.lower == possible.upper) {
+    learn(relationOf(SymRelation::Eq, expression(value), Symbolic::integer(possible.lower)));
+    return possible.lower;
+  }
   const auto number = hint(value);
   if (!number) failOn(expression(value));
   addGuard(relationOf(SymRelation::Eq, expression(value), Symbolic::integer(*number)),

@@ -78,6 +78,17 @@ std::optional<Symbolic> withoutMultiples(const Symbolic& base, const Symbolic& d
   return Symbolic::add(std::move(quotients));
 }
 
+/// The integer and the factors of a divisor that all terms of a base have, too.
+Symbolic commonFactor(const Symbolic& base, const Symbolic& divisor) {
+  Arguments common{Symbolic::integer(std::gcd(contentOf(base), contentOf(divisor)))};
+  if (termsOf(divisor).size() != 1) return common.front();
+  const Symbolic rest = splitCoefficient(divisor).rest;
+  const Arguments factors = isKind(rest, Kind::Mul) ? rest.node().arguments : Arguments{rest};
+  for (const Symbolic& factor : factors)
+    if (!isOne(factor) && exactQuotient(base, factor)) common.push_back(factor);
+  return Symbolic::mul(std::move(common));
+}
+
 std::optional<Symbolic> simplifyFloorDiv(const Arguments& arguments) {
   const Symbolic& base = arguments[0];
   const Symbolic& divisor = arguments[1];
@@ -93,9 +104,8 @@ std::optional<Symbolic> simplifyFloorDiv(const Arguments& arguments) {
   std::int64_t both = 0;
   if (inner && *inner > 0 && !__builtin_mul_overflow(*inner, *number, &both))
     return *Symbolic::call("FloorDiv", {base.node().arguments[0], Symbolic::integer(both)});
-  const std::int64_t common = std::gcd(contentOf(base), contentOf(divisor));
-  if (common <= 1) return {};
-  const Symbolic by = Symbolic::integer(common);
+  const Symbolic by = commonFactor(base, divisor);
+  if (isOne(by)) return {};
   return *Symbolic::call("FloorDiv", {*exactQuotient(base, by), *exactQuotient(divisor, by)});
 }
 
