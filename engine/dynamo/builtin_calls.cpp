@@ -6,6 +6,7 @@
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
+#include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/tracked_iterators.h"
 #include "engine/dynamo/values.h"
 
@@ -159,6 +160,20 @@ std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyO
                     true};
 }
 
+/// vars(x): the object's own dict, of which Dynamo knows single entries.
+std::optional<VariableTracker> varsOf(InstructionTranslator& t, PyObject* args, Args& sources) {
+  if (PyTuple_GET_SIZE(args) != 1) return refuseFrameLook(t, args, sources);
+  const VariableTracker object = argument(t, args, sources, 0);
+  if (PyModule_Check(object.get()) || PyType_Check(object.get()) || proxyOf(object.get()) != nullptr)
+    return std::nullopt;
+  VariableTracker dict = t.loadAttribute(object, "__dict__");
+  if (t.tracer().ownDicts.emplace(dict.get(), object.get()).second) {
+    t.tracer().kept.push_back(dict.value);
+    t.tracer().kept.push_back(object.value);
+  }
+  return dict;
+}
+
 /// The size of a tensor may be a symbol.
 std::optional<VariableTracker> lengthOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   if (PyTuple_GET_SIZE(args) != 1) return std::nullopt;
@@ -192,7 +207,7 @@ const std::unordered_map<std::string_view, Builtin> kBuiltins = {
     {"hash", refuseUserObjects},
     {"divmod", refuseUserObjects},
     {"locals", refuseFrameLook},
-    {"vars", refuseFrameLook},
+    {"vars", varsOf},
     {"dir", refuseFrameLook},
     {"getattr", attributeOr},
     {"hasattr", hasAttribute},
@@ -211,15 +226,10 @@ struct GraphFunction {
 
 PyObject* callGraphFunction(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* callable = reinterpret_cast<GraphFunction*>(self)->callable;
-  FrameTracer* tracer = FrameTracer::active();
-  if (tracer == nullptr) return PyObject_Call(callable, args, kwargs);
-  try {
-    return traceTorchFunction(*tracer, graphFunctionName(callable), callable, args, kwargs).release();
-  } catch (const PythonRaised&) {
-    return nullptr;
-  } catch (...) {
-    return tracer->keepException();
-  }
+  if (FrameTracer::active() == nullptr) return PyObject_Call(callable, args, kwargs);
+  return whileTracing([&](FrameTracer& tracer) {
+    return traceTorchFunction(tracer, graphFunctionName(callable), callable, args, kwargs);
+  });
 }
 
 void dropGraphFunction(PyObject* self) {

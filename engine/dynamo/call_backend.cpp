@@ -83,8 +83,12 @@ Ref callBackend(PyObject* backend, const Graph& graph, const CompiledFrame& fram
   Ref builder = module ? Ref::steal(PyObject_CallMethod(module.get(), "Builder", nullptr)) : Ref();
   if (!builder) return {};
   ModuleMaker maker(std::move(builder), [&](NodeId id) -> const Node& { return graph.node(id); });
-  for (const FrameInput& input : frame.inputs)
-    if (!maker.addInput(input.node, graph.node(input.node), input.proxy.get())) return {};
+  for (const FrameInput& input : frame.inputs) {
+    // A symbol's example is its number.
+    const InputSymbol* symbol = input.proxy ? nullptr : FrameTracer::active()->symbols.find(input.symbol);
+    PyObject* example = symbol != nullptr ? symbol->number.get() : input.proxy ? input.proxy.get() : Py_None;
+    if (!maker.addInput(input.node, graph.node(input.node), example)) return {};
+  }
   for (const TracedCall& call : frame.calls)
     if (!maker.addCall(call)) return {};
   return maker.finish(backend, frame.outputs, frame.graphName);

@@ -184,6 +184,14 @@ bool iterates(PyObject* callable) {
          std::ranges::find(names, name) != names.end();
 }
 
+/// sorted(vars(x)): Dynamo knows single entries of an object's dict alone.
+bool iteratesOwnDict(const FrameTracer& tracer, PyObject* callable, PyObject* args) {
+  if (tracer.ownDicts.empty() || !iterates(callable)) return false;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
+    if (tracer.ownDicts.contains(PyTuple_GET_ITEM(args, k))) return true;
+  return false;
+}
+
 /// Lists that methods of constants gave are constants.
 void refuseFrozenChange(FrameTracer& tracer, PyObject* callable, PyObject* self) {
   static const std::unordered_set<std::string_view> changing = {"append", "extend",  "insert", "pop",
@@ -292,7 +300,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
                 "Dynamo does not know how to trace the function `<class 'itertools.starmap'>`",
                 "call_function ItertoolsVariable(<class 'itertools.starmap'>)",
                 {"Avoid calling `<class 'itertools.starmap'>` in your code."});
-  if (changesOutside || !mayCall(target)) {
+  if (changesOutside || !mayCall(target) || iteratesOwnDict(m_tracer, target, args)) {
     for (VariableTracker& source : sources) m_tracer.realize(source);
     refuseBuiltin(target, args, kwargs);
   }

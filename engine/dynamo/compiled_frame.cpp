@@ -8,6 +8,7 @@
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/torch_function.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -165,7 +166,13 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
     }
     rebuilder.know(standIn->value.get(), std::move(real));
   }
+  for (const auto& [proxy, source] : numbers) {
+    Ref real = source->evaluate(scope);
+    if (!real) return {};
+    rebuilder.know(proxy.get(), std::move(real));
+  }
   const NativeScope native;  // what the graph calls is not compiled by itself
+  const NoSubclassScope plain;
   const bool gradBefore = gradModes().grad;
   const bool ran = backendCall ? runBackendCall(*this, values)
                    : runner    ? runCompiledGraph(*this, values)
@@ -173,6 +180,11 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
   if (!ran) {
     gradModes().grad = gradBefore;  // the graph did not come to where it leaves its modes
     return {};
+  }
+  for (const auto& [proxy, node] : floats) {
+    Ref number = Ref::steal(PyObject_CallMethod(values[node.index].get(), "item", nullptr));
+    if (!number) return {};
+    rebuilder.know(proxy.get(), std::move(number));
   }
   std::vector<Ref> built;
   for (std::size_t k = 0; k < results.size(); ++k) {

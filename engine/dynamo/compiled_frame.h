@@ -25,6 +25,8 @@ struct CompiledFrame {
   Ref backendCall;                 ///< what a Python backend made of the graph; null: the calls run one by one
   GraphRunner runner;              ///< what a backend by name made of it; null: the calls run one by one
   std::vector<StandIn*> standIns;  ///< real objects that are needed
+  std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< numbers of the frame that come out as they came in
+  std::vector<std::pair<Ref, NodeId>> floats;      ///< numbers that the graph gives as tensors
   std::vector<Effect> effects;
   std::vector<Ref> results;                ///< templates
   std::map<std::size_t, SourcePtr> moved;  ///< results that are only handed on: where they come from

@@ -133,8 +133,7 @@ class Attempt {
       if (mayHaveBackedge(m_root->bytecode(), m_root->current())) return std::nullopt;
       return BreakPoint{m_root->steps(), reason, false};
     }
-    if (m_root->lastEmptyStackStep() > 0 && m_root->mayCompilePartially())
-      return BreakPoint{m_root->lastEmptyStackStep(), reason, true};
+    if (m_root->lastEmptyStackStep() > 0) return BreakPoint{m_root->lastEmptyStackStep(), reason, true};
     return std::nullopt;
   }
 
@@ -200,6 +199,13 @@ class Attempt {
       compiled.results.push_back(held.value);
     }
     for (VariableTracker& held : m_root->stack()) {
+      // An iterator from outside is only handed on.
+      if (held && held.lazy && PyIter_Check(held.get()) && !PyType_Check(held.get())) {
+        handOn(compiled, compiled.results.size(), held);
+        live.nulls.push_back(false);
+        compiled.results.push_back(held.value);
+        continue;
+      }
       m_tracer.realize(held);
       m_tracer.realizeLeaving(held);
       live.nulls.push_back(!held);
@@ -223,6 +229,8 @@ class Attempt {
     }
     compiled.effects = std::move(effects);
     compiled.standIns = walk.needs().standIns;
+    compiled.numbers = walk.needs().numbers;
+    compiled.floats = walk.needs().floats;
     compiled.slots = m_shape.inputs();
     compiled.globals = Ref::borrow(m_frame.globals);
     std::vector<NodeId> outputs;
@@ -263,7 +271,7 @@ class Attempt {
   std::unique_ptr<CacheEntry> write(std::shared_ptr<CompiledFrame> compiled, bool whole, LiveState live) {
     LoggedFrame logged{textOf(m_frame.code->co_name), fileAndLine(m_frame), {}, {}, m_isEmpty};
     CaptureLog& log = captureLog();
-    if (m_tracer.graph.countCalls() > 0) {
+    if (m_tracer.graph.countCalls() > 0 || m_tracer.graph.hasFloatInput) {
       compiled->graphName = fmt::format("__compiled_fn_{}", ++log.compileNumber);
       logged.calls.push_back(compiled->graphName);
       LoggedGraph graph{compiled->graphName, m_tracer.graph.graph(), {}, {}, {}};

@@ -114,6 +114,12 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
 
 PyObject* disable(PyObject* /*module*/, PyObject* function) { return makeCallable(function, nullptr).release(); }
 
+PyObject* skipCodeOf(PyObject* /*module*/, PyObject* code) {
+  if (!PyCode_Check(code)) return PyErr_Format(PyExc_TypeError, "a code object is expected");
+  skipCode(code);
+  Py_RETURN_NONE;
+}
+
 PyObject* reset(PyObject* /*module*/, PyObject* /*none*/) {
   resetCache();
   Py_RETURN_NONE;
@@ -186,6 +192,7 @@ PyObject* makeModule() {
   static PyMethodDef methods[] = {{"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compile)),
                                    METH_VARARGS | METH_KEYWORDS, nullptr},
                                   {"disable", disable, METH_O, nullptr},
+                                  {"skip_code", skipCodeOf, METH_O, nullptr},
                                   {"reset", reset, METH_NOARGS, nullptr},
                                   {"log", logText, METH_NOARGS, nullptr},
                                   {"clear_log", clearLog, METH_NOARGS, nullptr},

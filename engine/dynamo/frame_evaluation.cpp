@@ -34,6 +34,7 @@ struct State {
   std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
   std::unordered_set<PyObject*> written;             ///< code objects that were made here
   std::unordered_set<PyObject*> chosen;              ///< those of functions that torch.compile got
+  std::unordered_map<PyObject*, Ref> skipped;        ///< those that the program asked not to compile
 };
 
 State& state() {
@@ -273,7 +274,8 @@ bool mayCompile(_PyInterpreterFrame* frame) {
   constexpr int kNever = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   if (isGenerator(frame) || (frame->f_code->co_flags & kNever) != 0 || frame->f_func == nullptr) return false;
   if ((frame->f_code->co_flags & CO_OPTIMIZED) == 0) return false;
-  if (state().written.contains(reinterpret_cast<PyObject*>(frame->f_code))) return false;
+  PyObject* code = reinterpret_cast<PyObject*>(frame->f_code);
+  if (state().written.contains(code) || state().skipped.contains(code)) return false;
   if (textOf(frame->f_code->co_filename).starts_with("<kerf")) return false;
   // Comprehensions get an iterator, which tracing would use up.
   const std::string function = textOf(frame->f_code->co_name);
@@ -374,6 +376,8 @@ PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, con
 PyObject* callDisabled(PyObject* function, PyObject* args, PyObject* kwargs) {
   return callWithOptions(function, args, kwargs, nullptr);
 }
+
+void skipCode(PyObject* code) { state().skipped.try_emplace(code, Ref::borrow(code)); }
 
 void resetCache() {
   state().caches.clear();

@@ -9,6 +9,8 @@ namespace kerf::inline dynamo {
 PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions& options);
 /// Calls a function with nothing compiled (torch.compiler.disable).
 PyObject* callDisabled(PyObject* function, PyObject* args, PyObject* kwargs);
+/// Frames of a code object run as they were written from now on (torch.compiler.disable(recursive=False)).
+void skipCode(PyObject* code);
 /// Forgets all compiled code (torch.compiler.reset).
 void resetCache();
 

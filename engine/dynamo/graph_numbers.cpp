@@ -65,6 +65,7 @@ Ref OutputGraph::placeSymbol(const Symbolic& expression) {
   NodeId node = placeholder(name, {}, {{}, symbol->source, {}, isFloat, symbol->name, {}});
   const SymNumber number{m_tracer.symbols.env().intern(expression), isFloat ? SymKind::Float : SymKind::Int};
   if (isFloat) {
+    hasFloatInput = true;
     ProxyState scalar;
     scalar.fake = Tensor(nullptr, DType::Float64, SymSizes(), SymSizes(), 0);
     scalar.node = node;
@@ -105,9 +106,12 @@ Ref OutputGraph::recordNumbers(const std::string& target, const char* python, co
 NodeId OutputGraph::nodeOf(SymState& number) {
   if (number.node.valid() && !isClosed(number.node)) return number.node;
   m_tracer.noteUse(number);
-  const Ref known = computeExpression(m_tracer.symbols.expression(number.number));
+  Symbolic expression = m_tracer.symbols.expression(number.number);
+  // A number that a guard fixed is still the input that it came as.
+  if (expression.symbols().empty()) expression = m_tracer.symbols.env().expression(number.number.value);
+  const Ref known = computeExpression(expression);
   const SymState* state = symOf(known.get());
-  if (state == nullptr) cannotCompute(m_tracer.symbols.expression(number.number));
+  if (state == nullptr) cannotCompute(expression);
   number.node = state->node;
   return number.node;
 }
@@ -119,12 +123,19 @@ Ref OutputGraph::wrapNumber(SymNumber number) {
   return makeSym({number, {}, {}, {}});
 }
 
-/// What a call on numbers gives: a constant, the node that gave the same before, or its own.
+/// What a call on numbers gives: the node that gave the same before, or its own. A number that guards have fixed by now
+/// stays a node, too: Dynamo does not look back.
 Ref OutputGraph::wrapComputed(const Value& value, NodeId node) {
   const auto* number = value.as<SymNumber>();
-  if (number == nullptr) {
+  const auto* whole = value.as<std::int64_t>();
+  if (number == nullptr && whole == nullptr) {
     forget(node);
     return objectOf(value);
+  }
+  if (number == nullptr || m_tracer.symbols.expression(*number).symbols().empty()) {
+    const SymNumber fixed = number != nullptr ? *number : SymNumber{SymInt(*whole), SymKind::Int};
+    m_numbers.insert(node.index);
+    return makeSym({fixed, node, {}, {}});
   }
   Ref made = wrapNumber(*number);
   SymState* state = symOf(made.get());

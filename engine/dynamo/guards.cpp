@@ -15,6 +15,7 @@ namespace kerf::inline dynamo {
 namespace {
 
 std::string reprOf(PyObject* object) {
+  const NativeScope native;
   const Ref text = Ref::steal(PyObject_Repr(object));
   if (!text) PyErr_Clear();
   return text ? textOf(text.get()) : "?";

@@ -84,6 +84,20 @@ bool isFlag(PyObject* object) {
   return is == 1;
 }
 
+/// By the argument of BINARY_OP, where it is no change in place.
+constexpr std::array<const char*, 13> kForward = {"__add__", "__and__",     "__floordiv__", "__lshift__", "__matmul__",
+                                                  "__mul__", "__mod__",     "__or__",       "__pow__",    "__rshift__",
+                                                  "__sub__", "__truediv__", "__xor__"};
+
+/// The method of an object of the program on the left; null where CPython's own rules are Dynamo's.
+PyObject* forwardMethod(PyObject* left, PyObject* right, int op) {
+  if (op >= int(kForward.size()) || isConstant(left) || proxyOf(left) != nullptr || symOf(left) != nullptr)
+    return nullptr;
+  if (Py_TYPE(left) == Py_TYPE(right) || PyType_IsSubtype(Py_TYPE(right), Py_TYPE(left)) != 0) return nullptr;
+  PyObject* found = _PyType_Lookup(Py_TYPE(left), makeText(kForward[std::size_t(op)]).get());
+  return found != nullptr && PyFunction_Check(found) ? found : nullptr;
+}
+
 void binaryOp(T& t, const I& i) {
   const auto [left, right] = popPair(t);
   realizeOperand(t, left);
@@ -91,6 +105,19 @@ void binaryOp(T& t, const I& i) {
   const bool matmul = i.arg == 4 || i.arg == 17;
   if (matmul && proxyOf(left.get()) == nullptr && proxyOf(right.get()) == nullptr)
     refuseOperator("matmul", left.get(), right.get());
+  if (PyObject* method = forwardMethod(left.get(), right.get(), i.arg)) {
+    const VariableTracker bound{Ref::steal(PyMethod_New(method, left.get())), nullptr, false};
+    VariableTracker answer = t.call(bound, {right}, nullptr);
+    // Dynamo takes NotImplemented for the result, and does not ask the right side.
+    if (answer.get() == Py_NotImplemented)
+      throw Unsupported{"Observed exception",
+                        "The left operand declines; Dynamo does not ask the right one.",
+                        kForward[std::size_t(i.arg)],
+                        {},
+                        {},
+                        true};
+    return t.push(std::move(answer));
+  }
   t.checkedPush(kBinary[static_cast<std::size_t>(i.arg)](left.get(), right.get()));
 }
 

@@ -48,7 +48,8 @@ std::string InstructionTranslator::where() const {
 }
 
 bool InstructionTranslator::isStandIn() const {
-  return textOf(code()->co_filename).ends_with("/_dynamo/_higher_order.py");
+  const std::string file = textOf(code()->co_filename);
+  return file.ends_with("/_dynamo/_higher_order.py") || file.ends_with("/_dynamo/_transform_levels.py");
 }
 
 VariableTracker InstructionTranslator::popLazy() {

@@ -19,6 +19,10 @@ constexpr std::array<std::string_view, 24> kTracedModules = {
     "math",      "fractions",        "bisect",      "heapq",       "string",     "weakref",
     "copyreg",   "keyword",          "reprlib",     "_weakrefset", "statistics", "textwrap"};
 
+/// Modules of torch that Dynamo does not trace into.
+constexpr std::array<std::string_view, 4> kSkippedTorch = {"torch.autograd.graph", "torch.autograd.anomaly_mode",
+                                                           "torch.autograd.gradcheck", "torch.autograd.functional"};
+
 constexpr std::array<std::string_view, 21> kCalledModules = {
     "builtins",     "_operator",   "operator", "math",     "_functools", "functools", "itertools",
     "_collections", "collections", "_abc",     "cmath",    "_bisect",    "_heapq",    "types",
@@ -73,11 +77,13 @@ bool isTorchNamespace(PyObject* object) {
 }
 
 bool mayInline(PyObject* function) {
-  const std::string module = topLevel(moduleOfFunction(function));
+  const std::string full = moduleOfFunction(function), module = topLevel(full);
+  if (among(kSkippedTorch, full)) return false;
   return module == "__main__" || !isStandardModule(module) || among(kTracedModules, module);
 }
 
 bool mayCall(PyObject* callable) {
+  if (callable == reinterpret_cast<PyObject*>(&PyBaseObject_Type)) return false;
   if (PyType_Check(callable)) {
     const std::string module = textOf(attributeOf(callable, "__module__").get());
     return among(kCalledModules, topLevel(module)) ||

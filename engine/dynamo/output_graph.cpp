@@ -294,12 +294,14 @@ void OutputGraph::dropUnusedItems() {
   }
 }
 
-/// Whether a number's symbol, or one that a guard made equal to it, is a size of an input that is used.
-bool OutputGraph::isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes) const {
+/// Whether a number's symbol, or what a guard made of it, is a size of an input that is used and has no placeholder yet.
+bool OutputGraph::isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes,
+                          std::unordered_set<std::string>& bound) const {
   if (input.symbol.empty()) return false;
-  const auto left = m_tracer.symbols.resolvedSymbols(input.symbol);
-  return sizes.contains(input.symbol) ||
-         std::ranges::any_of(left, [&](const std::string& name) { return sizes.contains(name); });
+  bool needed = false;
+  for (const std::string& name : m_tracer.symbols.resolvedSymbols(input.symbol))
+    if (bound.insert(name).second && sizes.contains(name)) needed = true;
+  return needed;
 }
 
 void OutputGraph::finish(const std::vector<NodeId>& outputs) {
@@ -315,8 +317,10 @@ void OutputGraph::finish(const std::vector<NodeId>& outputs) {
         // A symbol that a guard fixed is none any more.
         for (const std::string& left : m_tracer.symbols.resolvedSymbols(name)) sizes.insert(left);
   std::vector<FrameInput> used;
+  std::unordered_set<std::string> bound;
   for (FrameInput& input : m_inputs) {
-    if (!m_graph.node(input.node).users().empty() || isBound(input, sizes)) {
+    const bool isNeeded = isBound(input, sizes, bound);
+    if (!m_graph.node(input.node).users().empty() || isNeeded) {
       used.push_back(std::move(input));
       continue;
     }

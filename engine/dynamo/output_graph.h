@@ -48,6 +48,7 @@ class OutputGraph {
   const std::vector<TracedCall>& calls() const { return m_calls; }
   /// Calls that count as work: all but placeholders.
   std::size_t countCalls() const { return m_calls.size(); }
+  bool hasFloatInput = false;  ///< a graph is compiled for it, even where nothing uses it in the end
 
   /// Records a call and derives what it gives: proxies for tensors, tuples of them, plain Python values.
   Ref callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
@@ -110,7 +111,8 @@ class OutputGraph {
   Ref deriveLast(const std::string& name, const Ref& args, const Ref& kwargs);
   void dropGradModePairs();
   void dropUnusedItems();
-  bool isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes) const;
+  bool isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes,
+               std::unordered_set<std::string>& bound) const;
   Ref wrap(const Value& value, NodeId node, const std::string& name);
   Ref wrapList(const ValueList& values, NodeId node, const std::string& name);
   Ref wrapTensorValue(const Tensor& tensor, NodeId node);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/dynamo/stand_ins.h"
+#include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
@@ -62,15 +63,33 @@ void TemplateWalk::visit(PyObject* value) {
 
 void TemplateWalk::visitContents(PyObject* container) { visitParts(container); }
 
+void TemplateWalk::visitNumber(PyObject* value, SymState& number) {
+  OutputGraph& graph = FrameTracer::active()->graph;
+  const bool isFloat = number.number.kind == SymKind::Float;
+  graph.hasFloatInput = graph.hasFloatInput || (isFloat && number.source);
+  if (number.source) {
+    m_needs.numbers.emplace_back(Ref::borrow(value), number.source);
+    return;
+  }
+  const NodeId node = graph.nodeOf(number);
+  if (!isFloat) return need(node);
+  const Ref args = Ref::steal(PyTuple_Pack(1, value)), kwargs = Ref::steal(PyDict_New());
+  PyDict_SetItemString(kwargs.get(), "dtype", torchObject("float64").get());
+  m_needs.floats.emplace_back(Ref::borrow(value), graph.record(Opcode::CallFunction, "torch.scalar_tensor",
+                                                               {{}, {}, torchObject("scalar_tensor"), args, kwargs}));
+  need(m_needs.floats.back().second);
+}
+
 void TemplateWalk::visitParts(PyObject* value) {
   PyObject *key = nullptr, *item = nullptr;
   switch (templateKind(value, m_fresh)) {
     case TemplateKind::Itself:
       return;
     case TemplateKind::Tensor:
-      if (SymState* number = symOf(value)) return need(FrameTracer::active()->graph.nodeOf(*number));
+      if (SymState* number = symOf(value)) return visitNumber(value, *number);
       FrameTracer::active()->graph.checkOpen(proxyOf(value)->node);
-      return need(proxyOf(value)->node);
+      need(proxyOf(value)->node);
+      return visit(proxyOf(value)->attributes.get());
     case TemplateKind::Sequence:
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) visit(PySequence_Fast_GET_ITEM(value, k));
       return visit(ownDictOf(value));
@@ -146,7 +165,7 @@ Ref Rebuilder::make(PyObject* value) {
     case TemplateKind::Tensor: {
       const SymState* number = symOf(value);
       const auto found = m_nodes.find(number ? number->node.index : proxyOf(value)->node.index);
-      if (found != m_nodes.end()) return found->second;
+      if (found != m_nodes.end()) return number ? found->second : makeTensor(value, found->second);
       PyErr_SetString(PyExc_RuntimeError, "a tensor of the graph has no value");
       return {};
     }
@@ -206,6 +225,21 @@ Ref Rebuilder::make(PyObject* value) {
     }
   }
   return {};
+}
+
+/// What a node gave, as the class that it has for the program, with what the program stored on it.
+Ref Rebuilder::makeTensor(PyObject* value, Ref made) {
+  const ProxyState& proxy = *proxyOf(value);
+  if (answersCalls(proxy))
+    made = Ref::steal(PyObject_CallMethod(made.get(), "as_subclass", "O", proxy.pythonClass.get()));
+  if (!made || !proxy.attributes) return made;
+  m_memo[value] = made;
+  PyObject *key = nullptr, *item = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(proxy.attributes.get(), &at, &key, &item) != 0;) {
+    const Ref built = build(item);
+    if (!built || PyObject_SetAttr(made.get(), key, built.get()) < 0) return {};
+  }
+  return made;
 }
 
 Ref Rebuilder::makeSequence(PyObject* value) {

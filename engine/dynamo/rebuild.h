@@ -16,6 +16,8 @@ namespace kerf::inline dynamo {
 struct Needs {
   std::vector<NodeId> nodes;  ///< in order of first need
   std::vector<StandIn*> standIns;
+  std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< of the frame, as they came in
+  std::vector<std::pair<Ref, NodeId>> floats;      ///< computed ones leave the graph as tensors
 };
 
 class TemplateWalk {
@@ -30,6 +32,7 @@ class TemplateWalk {
 
  private:
   void visitParts(PyObject* value);
+  void visitNumber(PyObject* value, SymState& number);
   void need(NodeId node);
   SideEffects& m_effects;
   const std::unordered_set<PyObject*>& m_fresh;
@@ -50,6 +53,7 @@ class Rebuilder {
 
  private:
   Ref make(PyObject* value);
+  Ref makeTensor(PyObject* value, Ref made);
   Ref makeSequence(PyObject* value);
   Ref makeDict(PyObject* value);
   Ref makeSet(PyObject* value);

@@ -69,17 +69,6 @@ bool SideEffects::isOfModule(const SourcePtr& source) const {
 }
 
 VariableTracker SideEffects::wrapTensor(PyObject* real, const SourcePtr& source) {
-  PyTypeObject* type = Py_TYPE(real);
-  PyObject* own = _PyType_Lookup(type, makeText("__torch_function__").get());
-  if (own != nullptr &&
-      !textOf(attributeOf(reinterpret_cast<PyObject*>(type), "__module__").get()).starts_with("torch") &&
-      own != _PyType_Lookup(tensorClass(), makeText("__torch_function__").get()))
-    throw Unsupported{"Unsupported tensor subclass",
-                      "Dynamo does not trace `__torch_function__` of tensor subclasses.",
-                      type->tp_name,
-                      {},
-                      {},
-                      true};
   ProxyState state;
   state.fake = m_tracer.symbols.fakeOf(real, source, isOfModule(source));
   state.source = source;

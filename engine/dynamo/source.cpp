@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -11,6 +12,7 @@ namespace {
 std::string inBrackets(const std::string& text) { return "['" + text + "']"; }
 
 std::string representation(PyObject* object) {
+  const NativeScope native;
   const Ref text = Ref::steal(PyObject_Repr(object));
   if (!text) PyErr_Clear();
   return text ? textOf(text.get()) : "?";

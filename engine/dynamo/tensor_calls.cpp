@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/subclass_calls.h"
+#include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/tensor_type.h"
@@ -19,15 +20,8 @@ struct TensorMethod {
 
 PyObject* callMethodObject(PyObject* object, PyObject* args, PyObject* kwargs) {
   auto* method = reinterpret_cast<TensorMethod*>(object);
-  FrameTracer* tracer = FrameTracer::active();
-  if (tracer == nullptr) return PyErr_Format(PyExc_RuntimeError, "a tensor of a trace outlived it");
-  try {
-    return tensorMethod(*tracer, method->self, textOf(method->name), args, kwargs).release();
-  } catch (const PythonRaised&) {
-    return nullptr;
-  } catch (...) {
-    return tracer->keepException();
-  }
+  return whileTracing(
+      [&](FrameTracer& tracer) { return tensorMethod(tracer, method->self, textOf(method->name), args, kwargs); });
 }
 
 void dropMethodObject(PyObject* object) {
@@ -144,6 +138,20 @@ template <std::size_t N>
 const PropertyRow* rowOf(const PropertyRow (&rows)[N], const std::string& name) {
   const auto* found = std::ranges::find(rows, name, &PropertyRow::name);
   return found == std::end(rows) ? nullptr : found;
+}
+
+/// x.type(): what a tensor with these properties says.
+Ref typeText(const Tensor& fake) {
+  const NativeScope native;
+  const Ref empty = torchObject("empty"), dtype = objectOf(Value(fake.dtype())),
+            device = objectOf(Value(fake.device()));
+  const Ref args = Ref::steal(PyTuple_Pack(1, numberObject(0).get())), named = Ref::steal(PyDict_New());
+  PyDict_SetItemString(named.get(), "dtype", dtype.get());
+  PyDict_SetItemString(named.get(), "device", device.get());
+  const Ref example = Ref::steal(PyObject_Call(empty.get(), args.get(), named.get()));
+  Ref text = Ref::steal(example ? PyObject_CallMethod(example.get(), "type", nullptr) : nullptr);
+  if (!text) throw PythonRaised{};
+  return text;
 }
 
 /// x.size(), x.size(dim), x.stride(dim).
@@ -281,6 +289,7 @@ Ref selectBySymbol(FrameTracer& tracer, PyObject* self, PyObject* index) {
 
 Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
   const std::string_view op = name;
+  if (std::optional<Ref> answer = askSubclassesOperator(tracer, name, args)) return *std::move(answer);
   if (op == "getitem" && symOf(PyTuple_GET_ITEM(args, 1)) != nullptr)
     return selectBySymbol(tracer, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
   if (op == "getitem") {
@@ -316,6 +325,7 @@ Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
 }
 
 Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
+  if (std::optional<Ref> answer = askSubclassesOperator(tracer, "setitem", args)) return *std::move(answer);
   const Ref function = operatorFunction("setitem");
   TracedCall call{{}, {}, function, Ref::borrow(args), {}};
   tracer.graph.record(Opcode::CallFunction, "operator.setitem", std::move(call));
@@ -327,10 +337,12 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
 
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   tracer.noteTensor(self);
+  if (std::optional<Ref> answer = askSubclassesMethod(tracer, name, self, args, kwargs)) return *std::move(answer);
   const ProxyState& proxy = *proxyOf(self);
   if (name == "size") return noted(tracer, self, sizesOrOne(proxy.fake.symSizes(), args, kwargs, true));
   if (name == "stride") return sizesOrOne(proxy.fake.symStrides(), args, kwargs, false);
   if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
+  if (name == "type" && PyTuple_GET_SIZE(args) == 0 && kwargs == nullptr) return typeText(proxy.fake);
   refuseDataMethods(name);
   if (name == "__getitem__")
     return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
@@ -341,6 +353,13 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
       const Ref factors = Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(args, 0), alpha));
       const Ref product = tracer.graph.callFunction("torch.mul", function.get(), factors.get(), nullptr);
       return tensorMethod(tracer, self, name, Ref::steal(PyTuple_Pack(1, product.get())).get(), nullptr);
+    }
+  if (name == "addcdiv_" && kwargs != nullptr && PyTuple_GET_SIZE(args) == 2)
+    if (PyObject* value = PyDict_GetItemString(kwargs, "value")) {
+      const Ref quotient = tracer.graph.callFunction("torch.div", torchObject("div").get(), args, nullptr);
+      const Ref product = tracer.graph.callFunction("torch.mul", torchObject("mul").get(),
+                                                    Ref::steal(PyTuple_Pack(2, quotient.get(), value)).get(), nullptr);
+      return tensorMethod(tracer, self, "add_", Ref::steal(PyTuple_Pack(1, product.get())).get(), nullptr);
     }
   Ref all = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(args) + 1));
   PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
@@ -400,7 +419,7 @@ Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name
 
 Ref tensorSetAttribute(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* value) {
   ProxyState& proxy = *proxyOf(self);
-  if (value == nullptr || name == "data" || name == "grad" || name == "requires_grad" || name == "names")
+  if (value == nullptr || name == "data" || name == "requires_grad" || name == "names")
     unsupported("Unsupported Tensor attribute", "Dynamo cannot trace setting an attribute of a tensor.", name);
   if (!proxy.attributes) proxy.attributes = Ref::steal(PyDict_New());
   tracer.checkStatus(PyDict_SetItemString(proxy.attributes.get(), name.c_str(), value));

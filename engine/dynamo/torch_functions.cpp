@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/values.h"
@@ -86,6 +87,7 @@ std::string graphFunctionName(PyObject* callable) {
 Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* callable, PyObject* args,
                        PyObject* kwargs) {
   const std::string last = lastPart(name);
+  if (std::optional<Ref> answer = askSubclasses(tracer, callable, args, kwargs)) return *std::move(answer);
   const bool method = name.starts_with("torch.Tensor.") || name.starts_with("torch._C.TensorBase.");
   if (method && PyTuple_GET_SIZE(args) > 0 && proxyOf(PyTuple_GET_ITEM(args, 0)) != nullptr) {
     const Ref rest = Ref::steal(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));

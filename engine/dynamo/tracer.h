@@ -57,6 +57,8 @@ class FrameTracer {
   std::unordered_set<PyObject*> freshFunctions;
   int transformLevel = 0;  ///< of torch.func: vmap and grad around what is traced
   int gradientLevels = 0;  ///< those of grad alone
+  int dualLevels = 0;      ///< those of jvp alone
+  int overrideLevel = 0;   ///< below 0: subclasses of Tensor take no calls over
   /// Lists that methods of constants gave (str.split): Dynamo does not let them change.
   std::unordered_set<PyObject*> frozenLists;
   /// Attributes that the program deleted.

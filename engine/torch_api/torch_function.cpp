@@ -3,6 +3,8 @@
 #include "engine/torch_api/callables.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/torch_api/tensor_type.h"
@@ -103,7 +105,34 @@ PyObject* askMode(PyObject* function, PyObject* types, PyObject* args, PyObject*
   return result;
 }
 
+const std::unordered_map<std::string_view, const char*> kPublicNames = {
+    {"__add__", "add"},         {"__radd__", "add"},    {"__iadd__", "add_"},     {"__sub__", "sub"},
+    {"__isub__", "sub_"},       {"__mul__", "mul"},     {"__rmul__", "mul"},      {"__imul__", "mul_"},
+    {"__matmul__", "matmul"},   {"__truediv__", "div"}, {"__itruediv__", "div_"}, {"__mod__", "remainder"},
+    {"__imod__", "remainder_"}, {"__eq__", "eq"},       {"__ne__", "ne"},         {"__lt__", "lt"},
+    {"__le__", "le"},           {"__gt__", "gt"},       {"__ge__", "ge"},         {"__neg__", "neg"},
+    {"__pos__", "positive"},    {"__abs__", "abs"}};
+
+/// Operators are asked about by the names of their methods.
+Ref publicFunction(PyObject* function) {
+  const std::string name = textOf(attributeOf(function, "__name__").get());
+  const std::string wanted = publicMethodName(name);
+  if (wanted == name || PyFunction_Check(function)) return Ref::borrow(function);
+  Ref found = attributeOf(reinterpret_cast<PyObject*>(tensorClass()), wanted.c_str());
+  return found ? found : Ref::borrow(function);
+}
+
 }  // namespace
+
+std::string publicMethodName(const std::string& name) {
+  const auto row = kPublicNames.find(name);
+  return row == kPublicNames.end() ? name : row->second;
+}
+
+bool isDisabledTorchFunction(PyObject* function) { return function == state().disabled.get(); }
+
+NoSubclassScope::NoSubclassScope() { ++state().subclassesOff; }
+NoSubclassScope::~NoSubclassScope() { --state().subclassesOff; }
 
 bool hasTorchFunction(PyObject* args, PyObject* kwargs) {
   if (state().allOff > 0) return false;
@@ -115,7 +144,9 @@ bool hasTorchFunction(PyObject* args, PyObject* kwargs) {
   return !simple && !overloaded(args, kwargs).empty();
 }
 
-PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs) {
+PyObject* callTorchFunction(PyObject* called, PyObject* args, PyObject* kwargs) {
+  const Ref asked = publicFunction(called);
+  PyObject* function = asked.get();
   const std::vector<PyObject*> objects =
       state().subclassesOff > 0 ? std::vector<PyObject*>() : overloaded(args, kwargs);
   const Ref types = Ref::steal(PyTuple_New(Py_ssize_t(objects.size())));
@@ -136,8 +167,8 @@ PyObject* callTorchFunction(PyObject* function, PyObject* args, PyObject* kwargs
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
-  const std::string called = callableOf(function);
-  const Ref shown = called.empty() ? Ref::steal(PyObject_Str(function)) : makeText(called);
+  const std::string spelled = callableOf(function);
+  const Ref shown = spelled.empty() ? Ref::steal(PyObject_Str(function)) : makeText(spelled);
   const Ref list = Ref::steal(PySequence_List(types.get()));
   PyErr_Format(PyExc_TypeError, "no implementation found for '%S' on types that implement __torch_function__: %S",
                shown.get(), list.get());

@@ -48,7 +48,7 @@ class CustomOpDef:
 
     def register_fake(self, fn, /):
         """Say the shapes of the results without computing them."""
-        self._fake = fn
+        self._fake = _ops._fakes[self._qualname] = fn
         return fn
 
     register_abstract = register_fake
@@ -182,6 +182,8 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
         found = _definition(op)
         if isinstance(found, CustomOpDef):
             found.register_fake(func)
+        elif isinstance(op, str):
+            _ops._fakes[op] = func
         return func
 
     return register if func is None else register(func)

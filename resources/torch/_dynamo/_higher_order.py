@@ -1,12 +1,10 @@
 """Functions that take functions, as they are traced: each one here is traced in the place of that of TRACED_INSTEAD."""
 
-import operator
-
 import torch
-from torch import _C
-from torch.func import _transforms, _vmap
-from torch.func import _level_runs as _levels
+from torch import _C, _ops
+from torch._dynamo import _transform_levels
 from torch._higher_order_ops import _graph_runs as _runs, wrap as _wrap
+from torch.overrides import get_default_nowrap_functions
 from torch.utils import checkpoint as _checkpoint
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
@@ -286,122 +284,61 @@ def next_place(given, tensor):
     return -1
 
 
-_NO_HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "
-             "use case.")
+def torch_function(cls, func, types, args=(), kwargs=None):
+    """Tensor.__torch_function__: the call without overrides, its tensors as cls."""
+    if not all([issubclass(cls, t) for t in types]):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    if func in get_default_nowrap_functions():
+        return result
+    return _as_class(result, cls)
 
 
-def _show(target, *args):
-    """A node that PyTorch's graphs have and Kerf's values do not need."""
-    return _trace.node(target, None, args)
+def _as_class(result, cls):
+    if isinstance(result, torch.Tensor):
+        return result if isinstance(result, cls) else _trace.as_class(result, cls)
+    if isinstance(result, (tuple, list)):
+        parts = [_as_class(r, cls) for r in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
 
 
-def _wrap_for_grad(tree, level, run):
-    leaves, spec = tree_flatten(tree)
-    return tree_unflatten([_trace.node("torch._C._functorch._wrap_for_grad", run, (t, level), t)
-                           if isinstance(t, torch.Tensor) else t for t in leaves], spec)
+def call_operator(op, *args, **kwargs):
+    """An operator: one of the program is a node of its own."""
+    made = _trace.op(op, args, kwargs)
+    return op._op(*args, **kwargs) if made is NotImplemented else made
 
 
-def _unwrap_for_grad(tree, level, tracked):
-    leaves, spec = tree_flatten(tree)
-    made = [_trace.node("torch._C._functorch._unwrap_for_grad", _levels.unwrap_for_grad, (t, level), t)
-            if isinstance(t, torch.Tensor) else t for t in leaves]
-    for t in made:
-        if isinstance(t, torch.Tensor):
-            _trace.requires_grad(t, tracked)
-    return tree_unflatten(made, spec)
+def compiling():
+    """torch.compiler.is_compiling() in code that is traced."""
+    return True
 
 
-def grad_and_value(func, argnums, has_aux, args, kwargs):
-    """The nodes of one level of grad around those of the function."""
-    numbers = _transforms._slice_argnums(args, argnums)
-    leaves = tree_flatten((args, kwargs))[0]
-    _trace.realize(leaves)
-    tracked = torch.is_grad_enabled() and any([isinstance(t, torch.Tensor) and t.requires_grad for t in leaves])
-    _show("torch._C._autograd._saved_tensors_hooks_disable", _NO_HOOKS)
-    _trace.gradients(1)
-    level = _trace.level(1)
-    _trace.node("torch._C._functorch._grad_increment_nesting", _levels.enter_grad, ())
-    given = [_wrap_for_grad(a, level, _levels.wrap_tracked if i in numbers else _levels.wrap_for_grad)
-             for i, a in enumerate(args)]
-    named = _wrap_for_grad(kwargs, level, _levels.wrap_for_grad)
-    chosen, spec = tree_flatten(tuple([given[n] for n in numbers]))
-    for t in chosen:
-        _show("torch._C._functorch.set_inplace_requires_grad_allowed", True)
-        _show("torch._functorch.eager_transforms._set_tensor_requires_grad", t)
-        _show("torch._C._functorch.set_inplace_requires_grad_allowed", False)
-        _trace.requires_grad(t, True)
-    output, aux = func(*given, **named), None
-    if has_aux:
-        if not (isinstance(output, tuple) and len(output) == 2):
-            raise RuntimeError(
-                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True")
-        output, aux = output
-    if not isinstance(output, torch.Tensor):
-        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a single tensor, got {type(output)}")
-    if output.dim() != 0:
-        raise RuntimeError(
-            "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
-            f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
-    found = _trace.call("torch._functorch.eager_transforms._autograd_grad", _levels.autograd_grad,
-                        ((output,), list(chosen)), {"create_graph": True}, tuple(chosen))
-    grads = tree_unflatten(list(found), spec)
-    grads = _unwrap_for_grad(grads[0] if isinstance(argnums, int) else grads, level, tracked)
-    output = _unwrap_for_grad(output, level, tracked)
-    aux = _unwrap_for_grad(aux, level, tracked) if has_aux else None
-    _trace.node("torch._C._functorch._grad_decrement_nesting", _levels.leave_grad, ())
-    _trace.level(-1)
-    if _trace.gradients(-1) > 0:
-        _show("torch._C._autograd._saved_tensors_hooks_disable", _NO_HOOKS)
-    else:
-        _show("torch._C._autograd._saved_tensors_hooks_enable")
-    return (grads, (output, aux)) if has_aux else (grads, output)
+class DisableTorchFunctionSubclass:
+    """Subclasses take no calls over in the block."""
 
+    def __enter__(self):
+        _trace.overrides(-1)
 
-def run_vmap(func, in_dims, out_dims, randomness, args, kwargs):
-    """The nodes of one level of vmap; what runs is the function's graph for each example."""
-    leaves, dims, spec = _vmap._flat_in_dims(in_dims, args, func)
-    named, named_spec = tree_flatten(kwargs)
-    named_dims = [0 if isinstance(t, torch.Tensor) else None for t in named]
-    everything, places = [*leaves, *named], [*dims, *named_dims]
-    _trace.types(everything)
-    _trace.realize(everything)
-    count = _vmap._batch_size(everything, places, func)
-    _show("torch._functorch.predispatch.lazy_load_decompositions")
-    level = _trace.level(1)
-    nesting = _show("torch._functorch.predispatch._vmap_increment_nesting", count, randomness)
-    one = [t if d is None else
-           _trace.node("torch._functorch.predispatch._add_batch_dim", None, (t, d, level), t, d)
-           for t, d in zip(everything, places)]
-    batched = [t for t, d in zip(everything, places) if d is not None]
-    own = tuple([t for t, d in zip(one, places) if d is not None])
-    mark = _trace.begin()
-    result = func(*tree_unflatten(one[:len(leaves)], spec), **tree_unflatten(one[len(leaves):], named_spec))
-    outs, out_spec = tree_flatten(result)
-    out_places = _vmap._broadcast_to_and_flatten(out_dims, out_spec)
-    if out_places is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
-        out_places = list(out_dims)
-    if out_places is None or any([not isinstance(t, torch.Tensor) or d is None for t, d in zip(outs, out_places)]):
-        _trace.stop("Unsupported function call", "vmap gives something else than tensors along a dimension.")
-    end = _trace.begin()
-    removed = [_trace.node("torch._functorch.predispatch._remove_batch_dim", None, (t, level, count, d),
-                           _trace.stacked(t, count, d)) for t, d in zip(outs, out_places)]
-    _show("torch._functorch.predispatch._vmap_decrement_nesting")
-    _trace.level(-1)
-    body = _trace.cut(mark, own, tuple(outs), True, False, end)
-    taken = _trace.lifted(body)
-    _trace.install(body, "", taken)
-    _trace.attach(nesting, _levels.run_vmap, (body, tuple(batched), tuple([d for d in places if d is not None]), taken,
-                                              tuple(out_places), randomness))
-    for i, t in enumerate(removed):
-        _trace.attach(t, operator.getitem, (nesting, i))
-    return tree_unflatten(removed, out_spec)
+    def __exit__(self, *args):
+        _trace.overrides(1)
 
 
 def _functions():
+    import torch.library
+
     ops = torch._higher_order_ops
     return {
-        _transforms._grad_and_value: (grad_and_value, False),
-        _vmap._run_vmap: (run_vmap, False),
+        **_transform_levels.FUNCTIONS,
+        torch.Tensor.__torch_function__.__func__: (torch_function, False),
+        _ops.OpOverload.__call__: (call_operator, False),
+        _ops.OpOverloadPacket.__call__: (call_operator, False),
+        torch.library.CustomOpDef.__call__: (call_operator, False),
+        torch.compiler.is_compiling: (compiling, False),
+        torch.compiler.is_dynamo_compiling: (compiling, False),
+        torch._dynamo.external_utils.is_compiling: (compiling, False),
+        _C.DisableTorchFunctionSubclass: (DisableTorchFunctionSubclass, False),
         ops.cond: (cond, True),
         ops.while_loop: (while_loop, True),
         ops.map: (map_, True),

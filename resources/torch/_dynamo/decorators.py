@@ -58,6 +58,9 @@ def skip(fn=None):
     if fn is None:
         return skip
     fn = innermost_fn(fn)
+    skip_code = _hook("skip_code")
+    if skip_code is not None and hasattr(fn, "__code__"):
+        skip_code(fn.__code__)
 
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):

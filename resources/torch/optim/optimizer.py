@@ -266,5 +266,5 @@ def _cast(param, value, key=None):
 
 
 def number(x):
-    """A number, also out of a tensor."""
-    return x.item() if isinstance(x, torch.Tensor) else x
+    """A number, also out of a tensor; compiled code goes on with the tensor."""
+    return x.item() if isinstance(x, torch.Tensor) and not torch.compiler.is_compiling() else x
