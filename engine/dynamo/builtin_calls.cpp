@@ -160,6 +160,13 @@ std::optional<VariableTracker> refuseFrameLook(InstructionTranslator& /*t*/, PyO
                     true};
 }
 
+/// locals(): the graph ends, and what the frame holds is handed to what goes on.
+std::optional<VariableTracker> localsOf(InstructionTranslator& /*t*/, PyObject* /*args*/, Args& /*sources*/) {
+  unsupported("Failed to trace builtin operator",
+              "Dynamo does not know how to trace builtin operator `locals` with argument types [] (has_kwargs False)",
+              "builtin locals [] False");
+}
+
 /// vars(x): the object's own dict, of which Dynamo knows single entries.
 std::optional<VariableTracker> varsOf(InstructionTranslator& t, PyObject* args, Args& sources) {
   if (PyTuple_GET_SIZE(args) != 1) return refuseFrameLook(t, args, sources);
@@ -206,7 +213,7 @@ const std::unordered_map<std::string_view, Builtin> kBuiltins = {
     {"len", lengthOf},
     {"hash", refuseUserObjects},
     {"divmod", refuseUserObjects},
-    {"locals", refuseFrameLook},
+    {"locals", localsOf},
     {"vars", varsOf},
     {"dir", refuseFrameLook},
     {"getattr", attributeOr},

@@ -46,7 +46,8 @@ void guardKeywordDefaults(FrameTracer& tracer, const VariableTracker& callable, 
   if (constantGuard(callable.get(), callable.source).isInternal) return;
   PyObject *key = nullptr, *value = nullptr, *defaults = PyFunction_GET_KW_DEFAULTS(callable.get());
   for (Py_ssize_t at = 0; defaults != nullptr && PyDict_Next(defaults, &at, &key, &value) != 0;) {
-    if ((value != Py_None && !PyBool_Check(value)) || (kwargs != nullptr && PyDict_Contains(kwargs, key) == 1)) continue;
+    if ((value != Py_None && !PyBool_Check(value)) || (kwargs != nullptr && PyDict_Contains(kwargs, key) == 1))
+      continue;
     const SourcePtr source = Source::item(Source::attribute(callable.source, "__kwdefaults__"), Ref::borrow(key));
     tracer.addGuard(constantGuard(value, source));
   }

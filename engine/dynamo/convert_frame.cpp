@@ -14,6 +14,8 @@
 #include "engine/dynamo/handlers.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/logged_graphs.h"
+#include "engine/dynamo/modules.h"
+#include "engine/dynamo/settings.h"
 #include "engine/torch_api/eager_ops.h"
 
 namespace kerf::inline dynamo {
@@ -48,6 +50,13 @@ std::vector<VariableTracker> firstVariables(FrameTracer& tracer, const FrameView
     }
   }
   return variables;
+}
+
+/// What torch._dynamo.config says of sizes where torch.compile was not told.
+DynamicMode sizeMode(DynamicMode asked) {
+  if (asked != DynamicMode::Automatic) return asked;
+  if (dynamoSetting("assume_static_by_default", 1) == 0) return DynamicMode::Always;
+  return dynamoSetting("automatic_dynamic_shapes", 1) == 0 ? DynamicMode::Never : DynamicMode::Automatic;
 }
 
 /// From an instruction on to the first return: a jump to what lies before it is a loop around it.
@@ -107,7 +116,7 @@ class Attempt {
       : m_frame(frame), m_options(options), m_shape(frame.code), m_scope(m_tracer) {
     m_tracer.rootGlobals = frame.globals;
     m_tracer.symbols.state = &seen;
-    m_tracer.symbols.mode = options.dynamic;
+    m_tracer.symbols.mode = sizeMode(options.dynamic);
     m_tracer.graph.gradEnabled = gradModes().grad;
     m_tracer.graph.function = textOf(frame.code->co_name);
     m_tracer.addGuard(gradModeGuard());
@@ -180,6 +189,24 @@ class Attempt {
     m_tracer.graph.gradEnabled = before;
   }
 
+  /// locals() would look at the rewritten frame: it gets what the program's frame holds here.
+  void answerLocals() {
+    VariableTracker& callable = m_root->stack().back();
+    if (m_root->instruction().op != Op::CALL || m_root->instruction().arg != 0 || !callable ||
+        !PyCFunction_Check(callable.get()) || describeCallable(callable.get()) != "builtins.locals")
+      return;
+    const Ref dict = Ref::steal(PyDict_New()), module = Ref::steal(PyImport_ImportModule("functools"));
+    for (int slot = 0; slot < m_shape.places; ++slot) {
+      VariableTracker& held = m_root->variables()[static_cast<std::size_t>(slot)];
+      if (!held) continue;
+      m_tracer.realize(held);
+      PyObject* value = PyCell_Check(held.get()) ? PyCell_GET(held.get()) : held.get();
+      if (value != nullptr) PyDict_SetItemString(dict.get(), m_shape.name(slot).c_str(), value);
+    }
+    callable = {m_tracer.checked(PyObject_CallMethod(module.get(), "partial", "OO", &PyDict_Type, dict.get())), nullptr,
+                false};
+  }
+
   LiveState liveState(CompiledFrame& compiled) {
     LiveState live;
     live.index = m_root->current();
@@ -187,6 +214,7 @@ class Attempt {
     const bool leaves = m_root->breakAt->leavesFrame;
     live.withs = m_root->openWiths().value_or(std::vector<int>());
     endModes();
+    if (!leaves && !m_root->stack().empty()) answerLocals();
     std::vector<int> starts = {leaves ? live.index : live.index + 1};
     if (instruction.target >= 0 && !leaves) starts.push_back(instruction.target);
     for (const int slot : liveLocals(m_root->bytecode(), starts, m_shape)) {

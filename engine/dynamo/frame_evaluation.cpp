@@ -13,13 +13,20 @@
 #include "engine/dynamo/frame_evaluation.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/settings.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
 
-constexpr std::size_t kRecompileLimit = 8;
+constexpr long kRecompileLimit = 8;
+
+/// Set by either of its two names.
+std::size_t recompileLimit() {
+  const long limit = dynamoSetting("recompile_limit", kRecompileLimit);
+  return std::size_t(std::max(0L, limit != kRecompileLimit ? limit : dynamoSetting("cache_size_limit", limit)));
+}
 
 /// Compiled forms of one code object.
 struct FrameCache {
@@ -270,6 +277,15 @@ const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {
   return nullptr;
 }
 
+/// torch._dynamo.config.error_on_recompile: what the frame is compiled again for is an error.
+PyObject* raiseRecompile() {
+  const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
+  const Ref type = module ? attributeOf(module.get(), "RecompileError") : Ref();
+  const LoggedRecompile& last = captureLog().recompiles.back();
+  return PyErr_Format(type ? type.get() : PyExc_RuntimeError, "Recompiling function %s in %s\n    %s",
+                      last.function.c_str(), last.at.c_str(), last.failedGuard.c_str());
+}
+
 bool mayCompile(_PyInterpreterFrame* frame) {
   constexpr int kNever = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   if (isGenerator(frame) || (frame->f_code->co_flags & kNever) != 0 || frame->f_func == nullptr) return false;
@@ -333,7 +349,8 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   if (cache.entries.empty() && !isOfInterest(view)) return evaluateDefault(thread, frame, 0);
   const CacheEntry* entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
   if (entry == nullptr) {
-    if (cache.entries.size() >= kRecompileLimit) return evaluateDefault(thread, frame, 0);
+    if (cache.entries.size() >= recompileLimit()) return evaluateDefault(thread, frame, 0);
+    if (!cache.entries.empty() && dynamoSetting("error_on_recompile", 0) != 0) return raiseRecompile();
     const FrameOptions* options = std::exchange(state().options, nullptr);
     FrameState& seen = state().seen[placeOf(view.code) + " " + textOf(view.code->co_name)];
     ConvertResult converted = convertFrame(view, *options, seen);

@@ -25,7 +25,8 @@ void collect(PyObject* object, std::vector<PyTypeObject*>& found, int depth) {
   if (proxy == nullptr || !answersCalls(*proxy)) return;
   PyTypeObject* type = classOf(*proxy);
   if (std::ranges::find(found, type) != found.end()) return;
-  found.insert(std::ranges::find_if(found, [&](PyTypeObject* other) { return PyType_IsSubtype(type, other) != 0; }), type);
+  found.insert(std::ranges::find_if(found, [&](PyTypeObject* other) { return PyType_IsSubtype(type, other) != 0; }),
+               type);
 }
 
 std::vector<PyTypeObject*> classesOf(PyObject* args, PyObject* kwargs) {
@@ -74,14 +75,15 @@ std::optional<Ref> askSubclasses(FrameTracer& tracer, PyObject* function, PyObje
     PyTuple_SET_ITEM(types.get(), Py_ssize_t(k), Py_NewRef(reinterpret_cast<PyObject*>(classes[k])));
   const Ref named = kwargs ? Ref::borrow(kwargs) : Ref::steal(PyDict_New());
   for (PyTypeObject* type : classes) {
-    const VariableTracker method{tracer.checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__torch_function__")),
-                                 nullptr, false};
+    const VariableTracker method{
+        tracer.checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__torch_function__")), nullptr,
+        false};
     const Ref all = Ref::steal(PyTuple_Pack(4, function, types.get(), args, named.get()));
     Ref answer = tracer.translator->callWith(method, all.get(), nullptr, {}).value;
     if (answer.get() != Py_NotImplemented) return answer;
   }
-  PyErr_Format(PyExc_TypeError, "no implementation found for '%S' on types that implement __torch_function__: %S", function,
-               types.get());
+  PyErr_Format(PyExc_TypeError, "no implementation found for '%S' on types that implement __torch_function__: %S",
+               function, types.get());
   throw PythonRaised{};
 }
 
@@ -89,11 +91,13 @@ std::optional<Ref> askSubclassesOperator(FrameTracer& tracer, const std::string&
   if (tracer.overrideLevel < 0 || classesOf(args, nullptr).empty()) return std::nullopt;
   const auto row = kOperators.find(name);
   const bool swapped = PyTuple_GET_SIZE(args) == 2 && proxyOf(PyTuple_GET_ITEM(args, 0)) == nullptr;
-  const std::string method = row == kOperators.end() ? "__" + name + "__" : swapped ? row->second.right : row->second.left;
+  const std::string method = row == kOperators.end() ? "__" + name + "__"
+                             : swapped               ? row->second.right
+                                                     : row->second.left;
   const Ref function = methodOfTensor(method);
   if (!function) return std::nullopt;
-  const Ref operands = swapped ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(args, 1), PyTuple_GET_ITEM(args, 0)))
-                               : Ref::borrow(args);
+  const Ref operands =
+      swapped ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(args, 1), PyTuple_GET_ITEM(args, 0))) : Ref::borrow(args);
   return askSubclasses(tracer, function.get(), operands.get(), nullptr);
 }
 

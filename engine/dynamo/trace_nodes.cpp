@@ -237,14 +237,14 @@ PyObject* callOperator(PyObject*, PyObject* given) {
   });
 }
 
-PyMethodDef table[] = {{"types", noteTypes, METH_O, nullptr},
-                       {"op", callOperator, METH_VARARGS, nullptr},
-                       {"input", input, METH_VARARGS, nullptr},     {"call", call, METH_VARARGS, nullptr},
-                       {"node", node, METH_VARARGS, nullptr},       {"repoint", repoint, METH_VARARGS, nullptr},
-                       {"attach", attach, METH_VARARGS, nullptr},   {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
-                       {"same", same, METH_VARARGS, nullptr},       {"is_proxy", isProxy, METH_O, nullptr},
-                       {"realize", realizeValues, METH_O, nullptr}, {"stacked", stacked, METH_VARARGS, nullptr},
-                       {"depends", depends, METH_VARARGS, nullptr}};
+PyMethodDef table[] = {
+    {"types", noteTypes, METH_O, nullptr},       {"op", callOperator, METH_VARARGS, nullptr},
+    {"input", input, METH_VARARGS, nullptr},     {"call", call, METH_VARARGS, nullptr},
+    {"node", node, METH_VARARGS, nullptr},       {"repoint", repoint, METH_VARARGS, nullptr},
+    {"attach", attach, METH_VARARGS, nullptr},   {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
+    {"same", same, METH_VARARGS, nullptr},       {"is_proxy", isProxy, METH_O, nullptr},
+    {"realize", realizeValues, METH_O, nullptr}, {"stacked", stacked, METH_VARARGS, nullptr},
+    {"depends", depends, METH_VARARGS, nullptr}};
 
 }  // namespace
 

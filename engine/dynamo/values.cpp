@@ -11,6 +11,7 @@
 #include "engine/dynamo/unsupported.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
+#include "engine/torch_api/return_types.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -167,19 +168,21 @@ Ref namedResult(const std::string& op, Ref tuple) {
   const std::string key = fieldsKey(op);
   const auto row = kFields.find(key);
   if (row == kFields.end()) return tuple;
-  static std::unordered_map<std::string, Ref> types;
-  Ref& type = types[key];
-  const NativeScope native;
-  if (!type) {
-    const Ref module = Ref::steal(PyImport_ImportModule("collections"));
-    const std::string name = key.substr(key.rfind('.') + 1);
-    type =
-        Ref::steal(module ? PyObject_CallMethod(module.get(), "namedtuple", "ss", name.c_str(), row->second) : nullptr);
-    if (!type) throw PythonRaised{};
+  std::vector<std::string> fields;
+  for (std::string_view rest = row->second; !rest.empty();) {
+    const std::size_t space = rest.find(' ');
+    fields.emplace_back(rest.substr(0, space));
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
   }
-  const Ref fields = attributeOf(type.get(), "_fields");
-  if (PyTuple_GET_SIZE(fields.get()) != PyTuple_GET_SIZE(tuple.get())) return tuple;
-  return Ref::steal(PyObject_CallObject(type.get(), tuple.get()));
+  std::string last = key;
+  std::ranges::replace(last, '.', '_');
+  if (std::ssize(fields) != PyTuple_GET_SIZE(tuple.get())) return tuple;
+  PyTypeObject* type = returnType(last, fields);
+  Ref made = Ref::steal(type ? PyStructSequence_New(type) : nullptr);
+  if (!made) throw PythonRaised{};
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple.get()); ++k)
+    PyStructSequence_SetItem(made.get(), k, Py_NewRef(PyTuple_GET_ITEM(tuple.get(), k)));
+  return made;
 }
 
 bool isConstant(PyObject* object) {

@@ -1,6 +1,7 @@
 #include "engine/torch_api/return_types.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -55,12 +56,12 @@ PyObject* describe(PyObject* self) {
   return makeText(text + ")").release();
 }
 
-PyTypeObject* typeOf(const OpInfo& op) {
-  std::string name = "torch.return_types." + op.schema.name.substr(op.schema.name.rfind(':') + 1);
+PyTypeObject* madeType(const std::string& last, const std::function<std::vector<std::string>()>& fields) {
+  std::string name = "torch.return_types." + last;
   NamedTuple& tuple = namedTuples()[name];
   if (tuple.type != nullptr || !tuple.name.empty()) return tuple.type;
   tuple.name = std::move(name);
-  tuple.names = resultNames(op.schema.text);
+  tuple.names = fields();
   if (tuple.names.empty()) return nullptr;
   for (const std::string& field : tuple.names) tuple.fields.push_back({field.c_str(), nullptr});
   tuple.fields.push_back({nullptr, nullptr});
@@ -70,12 +71,20 @@ PyTypeObject* typeOf(const OpInfo& op) {
   return tuple.type;
 }
 
+PyTypeObject* typeOf(const OpInfo& op) {
+  return madeType(op.schema.name.substr(op.schema.name.rfind(':') + 1), [&] { return resultNames(op.schema.text); });
+}
+
 /// Ops whose results PyTorch gives as a plain tuple though its schema names them.
 bool isPlain(const OpInfo& op) {
   return op.schema.name.starts_with("aten::native_") || op.schema.name.starts_with("aten::_native");
 }
 
 }  // namespace
+
+PyTypeObject* returnType(const std::string& name, const std::vector<std::string>& fields) {
+  return madeType(name, [&] { return fields; });
+}
 
 Ref resultObject(const Value& result) {
   const NamedResults& named = lastNamedResults();

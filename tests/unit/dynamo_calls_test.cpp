@@ -60,15 +60,16 @@ TEST(DynamoCalls, SubclassesWithoutAnAnswerKeepTheirClass) {
 }
 
 TEST(DynamoCalls, EagerAsksSubclassesByPublicNames) {
-  EXPECT_EQ(callOutput("seen = []\n"
-                       "class T(torch.Tensor):\n"
-                       "    @classmethod\n"
-                       "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
-                       "        seen.append(func.__name__)\n"
-                       "        return super().__torch_function__(func, types, args, kwargs or {})\n"
-                       "def f(x): return x\n",
-                       "x = torch.ones(2).as_subclass(T)\nx * 2; 2 * x; x / 2; -x; x == 1; x @ x; x[0]; 1 - x\nprint(seen)"),
-            "['mul', 'mul', 'div', 'neg', 'eq', 'matmul', '__getitem__', '__rsub__']\n");
+  EXPECT_EQ(
+      callOutput("seen = []\n"
+                 "class T(torch.Tensor):\n"
+                 "    @classmethod\n"
+                 "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
+                 "        seen.append(func.__name__)\n"
+                 "        return super().__torch_function__(func, types, args, kwargs or {})\n"
+                 "def f(x): return x\n",
+                 "x = torch.ones(2).as_subclass(T)\nx * 2; 2 * x; x / 2; -x; x == 1; x @ x; x[0]; 1 - x\nprint(seen)"),
+      "['mul', 'mul', 'div', 'neg', 'eq', 'matmul', '__getitem__', '__rsub__']\n");
 }
 
 TEST(DynamoCalls, VjpWritesItsLevelAndItsGradient) {
@@ -117,7 +118,8 @@ TEST(DynamoCalls, DisabledWithoutRecursionLeavesOneFrameAlone) {
 
 TEST(DynamoCalls, AGradientMayBeTakenAway) {
   EXPECT_EQ(callOutput("w = torch.ones(2, requires_grad=True)\n"
-                       "def f(x):\n    (w * x).sum().backward()\n    made = torch.mul(w.grad, 2)\n    w.grad = None\n    return made\n",
+                       "def f(x):\n    (w * x).sum().backward()\n    made = torch.mul(w.grad, 2)\n    w.grad = None\n  "
+                       "  return made\n",
                        "print(g(torch.full((2,), 3.0)).tolist(), w.grad)\nshow()"),
             "[6.0, 6.0] None\noperator.mul sum\ntorch.mul\n['Unsupported Tensor.backward() call']\n");
 }
@@ -145,10 +147,11 @@ TEST(DynamoCalls, BackendsGetSymbolsAsNumbers) {
 }
 
 TEST(DynamoCalls, AReadOfADeletedNameEndsTheGraphBeforeItsTryBlock) {
-  EXPECT_EQ(callOutput("def f(x):\n    y = x + 1\n    z = y * 2\n    del y\n    try:\n        y\n    except NameError:\n"
-                       "        z = z * 3\n    return z\n",
-                       "print(g(torch.ones(2)).tolist())\nshow()"),
-            "[12.0, 12.0]\noperator.add operator.mul\n['step_unsupported']\n");
+  EXPECT_EQ(
+      callOutput("def f(x):\n    y = x + 1\n    z = y * 2\n    del y\n    try:\n        y\n    except NameError:\n"
+                 "        z = z * 3\n    return z\n",
+                 "print(g(torch.ones(2)).tolist())\nshow()"),
+      "[12.0, 12.0]\noperator.add operator.mul\n['step_unsupported']\n");
 }
 
 TEST(DynamoCalls, OperatorsOfTheProgramAreNodes) {
@@ -187,6 +190,40 @@ TEST(DynamoCalls, SortingAnObjectsDictBreaks) {
                        "def f(x):\n    a = A()\n    a.k = x * 2\n    return a.k, sorted(vars(a))\n",
                        "print(g(torch.ones(1)))\nshow()"),
             "(tensor([2.]), ['k'])\noperator.mul\n['Failed to trace builtin operator']\n");
+}
+
+TEST(DynamoCalls, SettingsOfDynamoHold) {
+  EXPECT_EQ(callOutput("def f(x): return x * 2\n",
+                       "torch._dynamo.config.automatic_dynamic_shapes = False\n"
+                       "torch._dynamo.config.recompile_limit = 3\n"
+                       "for n in range(2, 8): g(torch.ones(n))\nshow()\n"
+                       "torch._dynamo.reset()\ntorch._dynamo.config.error_on_recompile = True\ng(torch.ones(2))\n"
+                       "try: g(torch.ones(3))\n"
+                       "except torch._dynamo.exc.RecompileError as e: print(str(e).split('\\n')[0])"),
+            "operator.mul\noperator.mul\noperator.mul\n[]\nRecompiling function f in program.py:2\n");
+}
+
+TEST(DynamoCalls, CountersAndAotBackendsGetGraphs) {
+  EXPECT_EQ(
+      callOutput("from torch._dynamo.testing import CompileCounter, EagerAndRecordGraphs\n"
+                 "from torch._dynamo.backends.common import aot_autograd\n"
+                 "from torch._functorch.aot_autograd import make_boxed_func\n"
+                 "def f(x):\n    y = x.sin()\n    torch._dynamo.graph_break()\n    return y + 1\n",
+                 "counter = CompileCounter()\ntorch.compile(f, backend=counter)(torch.zeros(2))\n"
+                 "print(counter.frame_count, counter.op_count)\n"
+                 "def fw(graph, examples):\n"
+                 "    print([str(n.target) for n in graph.graph.nodes if n.op == 'call_function'])\n"
+                 "    return make_boxed_func(graph.forward)\n"
+                 "print(torch.compile(lambda x: x.sin() + 1, backend=aot_autograd(fw_compiler=fw))(torch.zeros(1)))"),
+      "2 2\n['aten.sin.default', 'aten.add.Tensor']\ntensor([1.])\n");
+}
+
+TEST(DynamoCalls, LocalsAreThoseOfTheProgram) {
+  EXPECT_EQ(callOutput("def f(x, scale=3):\n    y = x * scale\n    z = y + 1\n    d = locals()\n"
+                       "    return d['z'] * len(d), sorted(d)\n",
+                       "print(f(torch.ones(1)), g(torch.ones(1)))\nshow()"),
+            "(tensor([16.]), ['scale', 'x', 'y', 'z']) (tensor([16.]), ['scale', 'x', 'y', 'z'])\n"
+            "operator.mul operator.add\noperator.mul\n['Failed to trace builtin operator']\n");
 }
 
 }  // namespace
