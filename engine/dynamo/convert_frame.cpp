@@ -160,6 +160,7 @@ class Attempt {
     if (whole) {
       VariableTracker result{m_root->result, m_root->resultSource, m_root->resultLazy};
       m_tracer.realizeLeaving(result);
+      m_tracer.guardAsConstant(result.get());
       compiled->results = {result.value};
       compiled->single = true;
       handOn(*compiled, 0, result);

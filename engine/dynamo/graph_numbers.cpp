@@ -28,6 +28,7 @@ constexpr ComputedFunction kComputed[] = {
     {"PowByNatural", "operator.pow", "pow"},
     {"IntTrueDiv", "operator.truediv", "truediv"},
     {"FloatTrueDiv", "operator.truediv", "truediv"},
+    {"Abs", "operator.abs", "abs"},
     {"Max", "torch.sym_max", "max"},
     {"Min", "torch.sym_min", "min"},
     {"ToFloat", "torch.sym_float", "float"},

@@ -191,6 +191,9 @@ Ref FrameSymbols::specialise(SymNumber number) {
   Ref hint = hintOf(number);
   if (number.kind == SymKind::Int) {
     static_cast<void>(m_env->specialise(number.value));
+    // What cannot be solved for its symbols (an absolute value) stays an expression: its value is guarded.
+    const Symbolic left = m_env->expression(number.value);
+    if (!left.symbols().empty()) m_conditions.push_back(*Symbolic::call("Eq", {left, symbolicOf(hint.get())}));
   } else if (number.kind == SymKind::Float) {
     m_conditions.push_back(*Symbolic::call("Eq", {m_env->expression(number.value), symbolicOf(hint.get())}));
   } else {

@@ -1,6 +1,7 @@
 #include "engine/dynamo/tracer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/values.h"
@@ -30,6 +31,13 @@ bool drawsNumber(PyObject* method) {
   const std::string name = textOf(attributeOf(method, "__name__").get());
   return textOf(attributeOf(method, "__module__").get()) == "random" &&
          (name == "randint" || name == "randrange" || name == "uniform");
+}
+
+/// Code of torch that looks at the same names of `torch` as PyTorch's own.
+bool looksLikePyTorch(const InstructionTranslator& translator) {
+  static constexpr std::array<std::string_view, 2> functions = {"Sigmoid.forward", "Tanh.forward"};
+  const std::string name = textOf(translator.code()->co_qualname);
+  return std::ranges::find(functions, name) != functions.end();
 }
 
 /// Its functions are those that PyTorch's layers call, too.
@@ -84,7 +92,8 @@ Guard FrameTracer::firstMet(VariableTracker& variable, Guard guard) {
   if (isFirst || PyType_Check(variable.get()) || at->second->name() == variable.source->name()) return guard;
   guard.kind = "DUPLICATE_INPUT";
   // What torch's own code looks at is not told by the program's names.
-  if (translator == nullptr || !isTorchCode(translator->globals()) || isFunctional(variable.get()))
+  if (translator == nullptr || !isTorchCode(translator->globals()) || isFunctional(variable.get()) ||
+      looksLikePyTorch(*translator))
     variable.source = at->second;
   return guard;
 }
@@ -161,21 +170,27 @@ void FrameTracer::realizeTracked(PyObject* tuple) {
     for (VariableTracker item : tracked->second.second) realize(item);
 }
 
+/// Compiled code makes these tuples anew with what was there: PyTorch loads their items again.
 void FrameTracer::settleTuples() {
-  for (auto& [tuple, held] : trackedTuples) {
-    bool leads = Py_REFCNT(tuple) > 1;
-    if (!leads) continue;
-    for (VariableTracker item : held.second) {
-      leads = leads && isConstant(item.get());
-      if (leads || !isLiteral(item.get())) {
-        realize(item);
-        continue;
-      }
-      // Compiled code makes the tuple anew with what was there.
-      const QuietScope checkedOnly(*this);
-      realize(item);
-    }
+  const QuietScope checkedOnly(*this);
+  for (auto& [tuple, held] : trackedTuples)
+    if (Py_REFCNT(tuple) > 1)
+      for (VariableTracker item : held.second)
+        if (effects.find(item.get()) == nullptr) realize(item);
+}
+
+bool FrameTracer::guardAsConstant(PyObject* value) {
+  if (!PyTuple_CheckExact(value) || effects.find(value) != nullptr) return isConstant(value);
+  const auto tracked = trackedTuples.find(value);
+  bool leads = true;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); ++k) {
+    const bool isWhole = guardAsConstant(PyTuple_GET_ITEM(value, k));
+    leads = leads && isWhole;
+    if (!leads || tracked == trackedTuples.end()) continue;
+    VariableTracker item = tracked->second.second[static_cast<std::size_t>(k)];
+    realize(item);
   }
+  return leads;
 }
 
 void FrameTracer::realizeDeep(PyObject* value) {

@@ -87,8 +87,10 @@ class FrameTracer {
   void guardLeadingConstants(PyObject* list);
   /// Guards the items of a tuple whose items are looked at one by one: something looks at all of it.
   void realizeTracked(PyObject* tuple);
-  /// Guards items of tuples that live on when the graph ends.
+  /// Checks items of tuples that live on when the graph ends.
   void settleTuples();
+  /// Guards the constants that a tuple of the result starts with: PyTorch tries to write it as one constant. Whether it is.
+  bool guardAsConstant(PyObject* value);
   void addGuard(Guard guard);
   /// A tensor is looked at: it is guarded and becomes an input of the graph.
   void noteTensor(PyObject* proxy);

@@ -7,6 +7,7 @@
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/memory_use.h"
+#include "engine/ops/core/symbolic_numbers.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/torch_api/builtin_type.h"
 #include "engine/torch_api/eager_ops.h"
@@ -38,6 +39,9 @@ Value withGrad(const Value& value, bool requiresGrad) {
 class FakeOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    // abs() of a number is no tensor, though the operator of that name makes one.
+    if (holdsSymbolic(args))
+      if (auto number = callOnSymbols(target, args, kwargs)) return std::move(*number);
     const OpInfo* op = findOp(target);
     if (op == nullptr && callsWithoutRow().isPython(target.text))
       return callsWithoutRow().python(target.text, args, kwargs, *this);

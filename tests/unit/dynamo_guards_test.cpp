@@ -196,6 +196,13 @@ TEST(DynamoGuards, CellsOfFunctionsThatAreHandedOnHaveTheirNames) {
             "TENSOR_MATCH L['x']\n");
 }
 
+TEST(DynamoGuards, LayersLookAtModulesByTheProgramsNames) {
+  const std::string found = guardsOf(
+      "m = nn.Sequential(nn.Tanh(), nn.GELU())\ndef f(x): return m(F.relu(torch.sin(x)))\n", "g(torch.ones(2))");
+  EXPECT_TRUE(found.contains("BUILTIN_MATCH G['torch'].tanh\n")) << found;
+  EXPECT_TRUE(found.contains("BUILTIN_MATCH G['F'].gelu\n")) << found;
+}
+
 TEST(DynamoGuards, AutogradFunctionsAreGuardedByTheirFunctions) {
   EXPECT_EQ(guardsOf("class Twice(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return x * 2\n"
                      "    @staticmethod\n    def backward(ctx, g): return g * 2\ndef f(x): return Twice.apply(x)\n",

@@ -57,6 +57,18 @@ TEST(DynamoProgram, ListsThatCallsGotMayChangeAfterwards) {
       "[[1.0], [1.0]] [0.0, 1.0, 2.0]\n1\n");
 }
 
+TEST(DynamoProgram, AbsoluteValuesOfNumbersAreNumbers) {
+  EXPECT_EQ(
+      printed("def f(x, n): return x + abs(abs(n - 3) - 3)\n", "for n in (3, 4, 7): print(g(torch.ones(1), n).item())"),
+      "4.0\n3.0\n2.0\n2\n");
+}
+
+TEST(DynamoProgram, NumbersWhoseValueIsNeededAreFixed) {
+  EXPECT_EQ(printed("def f(x, n): return x * len({0, abs(n - 3) * 2, 3})\n",
+                    "for n in (5, 4, 3): print(g(torch.ones(1), n).item())"),
+            "3.0\n3.0\n2.0\n3\n");
+}
+
 TEST(DynamoProgram, NumbersThatDifferBecomeSymbols) {
   EXPECT_EQ(printed("def f(x, n, p): return (x * n + p).sum(), n // 2\n",
                     "for n in (2, 3, 8): print(float(g(torch.ones(2), n, n / 2)[0]), g(torch.ones(2), n, n / 2)[1])"),
