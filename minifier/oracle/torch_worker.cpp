@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -38,7 +39,11 @@ std::unexpected<Error> stopped() { return fail(ErrorCode::Cancelled, "the query 
 OwnedFile connectTo(const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string& text = path.native();
+  // The address of a socket has room for 107 characters: one in a deep folder is reached by the folder's descriptor.
+  const OwnedFile folder(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const bool fits = path.native().size() < sizeof address.sun_path;
+  const std::string text =
+      fits ? path.native() : fmt::format("/proc/self/fd/{}/{}", folder.number(), path.filename().native());
   if (text.size() >= sizeof address.sun_path) return {};
   text.copy(address.sun_path, text.size());
   OwnedFile file(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -20,12 +20,22 @@ class Server:
         self.folder = os.path.dirname(path)
         self.jobs, self.memory = jobs, memory
         self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
+        self.bind(path)
         self.listener.listen(64)
         self.waiting, self.working, self.residents = [], [], []
         self.count = 0
         self.is_greeted = False
         self.next_look = 0.0
+
+    def bind(self, path):
+        """The address of a socket has room for 107 characters: one in a deep folder is made by the folder's descriptor."""
+        if len(os.fsencode(path)) < 108:
+            return self.listener.bind(path)
+        folder = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            self.listener.bind("/proc/self/fd/%d/%s" % (folder, os.path.basename(path)))
+        finally:
+            os.close(folder)
 
     def files(self):
         """What a fork must not keep open: the other queries' connections would not end with them."""
