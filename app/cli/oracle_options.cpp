@@ -25,7 +25,7 @@ void addOracleOptions(CLI::App& command, workbench::OracleSettings& oracle) {
       .add_option(
           "--import", oracle.imports,
           "torch: import this module, or load this library of ops (x.so), before candidates are judged; for custom ops "
-          "whose launcher does not, since exports leave its own imports out (repeatable)")
+          "whose launcher does not, since exports leave its own imports out; repro.py imports it as well (repeatable)")
       ->type_name("MODULE");
   command.add_option("--backend", oracle.torchBackend,
                      "engine: llvm, interp or cuda (default: llvm). torch: inductor, aot_eager, eager, another "

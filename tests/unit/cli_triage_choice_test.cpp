@@ -84,6 +84,17 @@ TEST_F(TriageChoiceTest, OnePyTorchJudgesAllCaptures) {
   EXPECT_EQ(imports, 1) << log;
 }
 
+TEST_F(TriageChoiceTest, TheReproImportsWhatTheUserNamed) {
+  capture("a.py", "relu");
+  setenv("PYTHONPATH", KERF_SOURCE_DIR "/tests/support/fake_torch", 1);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+  const auto done = run({"minify", (folder / "fails/a.py").string(), "--oracle", "torch", "--import", "json",
+                         "--import", "xml.dom", "-o", (folder / "small").string()});
+  for (const char* name : {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}) unsetenv(name);
+  EXPECT_THAT(textOf(folder / "small/repro.py"), HasSubstr("\nimport torch\nimport json\nimport xml.dom\n"))
+      << done.errors;
+}
+
 TEST_F(TriageChoiceTest, AReductionIsExportedWithItsIssue) {
   capture("a.py", "relu");
   const auto small = runJson(

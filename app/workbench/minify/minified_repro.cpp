@@ -6,6 +6,8 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/minify/failure_choice.h"
 #include "app/workbench/minify/judge_graph.h"
+#include "engine/support/atomic_file.h"
+#include "engine/tensor/mapped_file.h"
 #include "minifier/report/injected_fault.h"
 #include "minifier/report/minify_report.h"
 
@@ -26,6 +28,23 @@ std::optional<std::string> accuracyFor(std::string_view fingerprint, const Repro
   return wanted;
 }
 
+/// What the user named with the oracle belongs to the repro: without it PyTorch does not know the ops.
+Result<void> addImports(const std::filesystem::path& repro, const std::vector<std::string>& imports) {
+  if (imports.empty()) return {};
+  KERF_TRY(const StoragePtr bytes, mapFile(repro));
+  std::string text(reinterpret_cast<const char*>(bytes->data()), std::size_t(bytes->bytes()));
+  std::string lines;
+  for (const std::string& name : imports)
+    lines += name.ends_with(".so")
+                 ? fmt::format("torch.ops.load_library({:?})\n", std::filesystem::absolute(name).string())
+                 : fmt::format("import {}\n", name);
+  constexpr std::string_view first = "import torch\n";
+  const auto at = text.starts_with(first) ? 0 : text.find(fmt::format("\n{}", first));
+  if (at == std::string::npos) return fail(ErrorCode::Internal, "{} does not import torch", repro.string());
+  text.insert(text.find('\n', at + 1) + 1, lines);
+  return writeTextFile(text, repro);
+}
+
 }  // namespace
 
 Result<std::filesystem::path> writeMinified(const SearchedFailure& searched, const MinifyResult& result,
@@ -40,7 +59,9 @@ Result<std::filesystem::path> writeMinified(const SearchedFailure& searched, con
   ExportOptions options;
   // PyTorch knows nothing of a fault that Kerf planted: its accuracy check would judge another bug, or none.
   options.accuracy = fault.empty() ? accuracyFor(result.fingerprint, capture.envelope) : "False";
-  return exportRepro(capture, 0, folder, options);
+  KERF_TRY(auto repro, exportRepro(capture, 0, folder, options));
+  if (searched.request.oracle.oracle == "torch") KERF_CHECK(addImports(repro, searched.request.oracle.imports));
+  return repro;
 }
 
 Result<std::string> checkMinified(const SearchedFailure& searched, const Minified& found, const GraphModule& module,
