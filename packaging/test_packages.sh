@@ -2,13 +2,15 @@
 # Installs the files of a release into fresh systems, and tries them there: packaging/test_packages.sh [FOLDER] [SUITE…]
 #   FOLDER  what `packaging/bootstrap.sh package` wrote (out)
 #   SUITE   Debian suites for the .deb files (bookworm)
-# Needs root, debootstrap and a mirror; takes minutes, so it is no part of ctest. Ends with 0 where all was right.
+# Needs root, debootstrap and a mirror (KERF_MIRROR, or where apt gets this machine's packages); takes minutes, so it is no part of
+# ctest. Ends with 0 where all was right.
 set -euo pipefail
 
 readonly files=$(realpath "${1:-out}")
 shift || true
 readonly suites=("${@:-bookworm}")
-readonly mirror=${KERF_MIRROR:-http://deb.debian.org/debian}
+mirror=${KERF_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Component: main' | head -1)}
+readonly mirror
 work=$(mktemp -d)
 readonly work
 failed=0
@@ -60,6 +62,8 @@ expect_kerf() {
   expect "says what works" '"good": true' "$1" doctor --json
   expect "shows a graph" "placeholder" "$1" show "$sample"
   expect "runs a graph as machine code" "" "$1" run "$sample" --backend llvm
+  printf 'import torch\ntorch.compile(lambda x: torch.relu(x))(torch.ones(2))\n' > "$root/opt/program.py"
+  expect "captures a program" "relu" "$1" capture /opt/program.py
   expect "finds a planted fault" "relu" bash -c "$1 compare $sample --plant relu=accuracy --nodes; [ \$? = 1 ]"
 }
 

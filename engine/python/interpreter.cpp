@@ -1,6 +1,7 @@
 #include "engine/python/interpreter.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/python/bootstrap.h"
 
@@ -68,6 +69,27 @@ Result<void> good(PyStatus status) {
   return fail(ErrorCode::Environment, "CPython does not start: {}", status.err_msg ? status.err_msg : "unknown");
 }
 
+/// The folder whose lib/pythonX.Y is the standard library that was packed with this program; empty: the system's is used.
+std::filesystem::path ownHome() {
+  std::error_code ignored;
+  const auto home = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  const auto landmark = home / "lib" / fmt::format("python{}.{}", PY_MAJOR_VERSION, PY_MINOR_VERSION) / "os.py";
+  return std::filesystem::exists(landmark, ignored) ? home : std::filesystem::path();
+}
+
+/// No site, no user's paths, no environment variables, hashes of one seed.
+Result<void> configure(PyConfig& config) {
+  config.site_import = 0;
+  config.install_signal_handlers = 0;
+  config.use_hash_seed = 1;
+  config.hash_seed = 0;
+  config.write_bytecode = 0;
+  config.buffered_stdio = 0;
+  if (const auto home = ownHome(); !home.empty())
+    KERF_CHECK(good(PyConfig_SetBytesString(&config, &config.home, home.c_str())));
+  return good(Py_InitializeFromConfig(&config));
+}
+
 Result<void> initialize() {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
@@ -76,15 +98,9 @@ Result<void> initialize() {
   if (PyImport_AppendInittab("_kerf", makeModule) < 0) return fail(ErrorCode::Environment, "CPython does not start");
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
-  config.site_import = 0;
-  config.install_signal_handlers = 0;
-  config.use_hash_seed = 1;
-  config.hash_seed = 0;
-  config.write_bytecode = 0;
-  config.buffered_stdio = 0;
-  const PyStatus status = Py_InitializeFromConfig(&config);
+  auto started = configure(config);
   PyConfig_Clear(&config);
-  return good(status);
+  return started;
 }
 
 /// Runs Kerf's own Python in a namespace of its own.
