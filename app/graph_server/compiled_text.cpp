@@ -21,11 +21,12 @@ std::size_t outputCount(const GraphModule& module) {
 
 }  // namespace
 
-Result<std::unique_ptr<CompiledText>> CompiledText::compile(std::string_view text) {
+Result<std::unique_ptr<CompiledText>> CompiledText::compile(std::string_view text, std::string_view backend) {
   KERF_TRY(CapturedGraph captured, capturedFromReadable(text, GraphOrigin{}));
   KERF_CHECK(captured.ensureLoaded());
   KERF_CHECK(captured.annotateShapes());
   CompileOptions options;
+  options.backend = backend;
   options.keepArtifacts = false;
   KERF_TRY(auto graph, compileFx(captured.module, options));
   const std::size_t outputs = outputCount(captured.module);

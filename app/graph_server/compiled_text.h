@@ -13,7 +13,7 @@ class CompiledText {
  public:
   /// The first graph of `text`; sizes, strides and dtypes of its inputs are as annotated. Errors as those of importing
   /// and compiling.
-  static Result<std::unique_ptr<CompiledText>> compile(std::string_view text);
+  static Result<std::unique_ptr<CompiledText>> compile(std::string_view text, std::string_view backend = "llvm");
 
   std::size_t outputs() const { return m_outputs; }
   /// Outputs may look at the inputs' memory.

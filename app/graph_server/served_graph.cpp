@@ -30,47 +30,85 @@ Sizes numbersOf(const Json& list) {
 
 }  // namespace
 
-Result<Value> ServedGraph::input(const Json& told) const {
+Result<StoragePtr> ServedGraph::inputStorage(std::int64_t offset, std::int64_t bytes) {
+  if (!m_device) return Storage::borrow(m_region->data() + offset, bytes, m_region);
+  KERF_TRY(auto storage, Storage::allocate(bytes));  // for steps that the device leaves to the host
+  m_call.lies(storage, m_device->address() + std::uint64_t(offset));
+  return storage;
+}
+
+Result<Value> ServedGraph::input(const Json& told) {
   if (told.contains("integer")) return Value(told.at("integer").get<std::int64_t>());
   const auto dtype = dtypeFromTorchName(told.at("dtype").get<std::string>());
   if (!dtype) return fail(ErrorCode::UnsupportedOp, "an input has a dtype that Kerf lacks");
   const Sizes sizes = numbersOf(told.at("sizes")), strides = numbersOf(told.at("strides"));
   const auto offset = told.at("offset").get<std::int64_t>();
-  const auto bytes = sizes.size() == strides.size() ? extentOf(sizes, strides, *dtype) : std::nullopt;
-  if (!bytes || offset < 0 || offset > std::int64_t(m_region->bytes()) - *bytes)
+  const auto extent = sizes.size() == strides.size() ? extentOf(sizes, strides, *dtype) : std::nullopt;
+  if (!extent || offset < 0 || offset > bytes() - *extent)
     return fail(ErrorCode::BadInput, "an input lies outside of the shared memory");
-  return Value(Tensor(Storage::borrow(m_region->data() + offset, *bytes, m_region), *dtype, sizes, strides));
+  KERF_TRY(auto storage, inputStorage(offset, *extent));
+  return Value(Tensor(std::move(storage), *dtype, sizes, strides));
+}
+
+Result<void> ServedGraph::openMemory(const Json& request, int file) {
+  if (!request.contains("device")) {
+    KERF_TRY(m_region, SharedRegion::map(file, request.at("bytes").get<std::size_t>()));
+    return {};
+  }
+  const auto handle = request.at("device").at("handle").get<std::string>();
+  KERF_TRY(m_device, DeviceRegion::open(handle, request.at("bytes").get<std::int64_t>()));
+  return {};
+}
+
+Result<void> ServedGraph::readPlaces(const Json& outputs) {
+  std::vector<ResidentCall::Place> places;
+  for (const Json& told : outputs) {
+    const Place place{told.at("offset").get<std::int64_t>(), told.at("bytes").get<std::int64_t>()};
+    if (place.offset < 0 || place.bytes < 0 || place.offset > bytes() - place.bytes)
+      return fail(ErrorCode::BadInput, "an output lies outside of the shared memory");
+    m_outputs.push_back(place);
+    if (m_device) places.push_back({m_device->address() + std::uint64_t(place.offset), place.bytes});
+  }
+  if (m_outputs.size() != m_compiled->outputs())
+    return fail(ErrorCode::BadInput, "{} places for {} outputs", m_outputs.size(), m_compiled->outputs());
+  m_call.setOutputs(std::move(places));
+  return {};
 }
 
 Result<std::unique_ptr<ServedGraph>> ServedGraph::make(const Json& request, int file) {
-  KERF_TRY(auto region, SharedRegion::map(file, request.at("bytes").get<std::size_t>()));
-  KERF_TRY(auto compiled, CompiledText::compile(request.at("compile").get<std::string>()));
-  std::unique_ptr<ServedGraph> graph(new ServedGraph(std::move(compiled), std::move(region)));
+  std::unique_ptr<ServedGraph> graph(new ServedGraph);
+  KERF_CHECK(graph->openMemory(request, file));
+  const std::string_view backend = graph->m_device ? "cuda" : "llvm";
+  KERF_TRY(graph->m_compiled, CompiledText::compile(request.at("compile").get<std::string>(), backend));
   for (const Json& told : request.at("inputs")) {
     KERF_TRY(Value value, graph->input(told));
     graph->m_inputs.push_back(std::move(value));
   }
-  for (const Json& told : request.at("outputs")) {
-    const Place place{told.at("offset").get<std::int64_t>(), told.at("bytes").get<std::int64_t>()};
-    if (place.offset < 0 || place.bytes < 0 || place.offset > std::int64_t(graph->m_region->bytes()) - place.bytes)
-      return fail(ErrorCode::BadInput, "an output lies outside of the shared memory");
-    graph->m_outputs.push_back(place);
-  }
-  if (graph->m_outputs.size() != graph->m_compiled->outputs())
-    return fail(ErrorCode::BadInput, "{} places for {} outputs", graph->m_outputs.size(), graph->m_compiled->outputs());
+  KERF_CHECK(graph->readPlaces(request.at("outputs")));
   return graph;
+}
+
+/// Of a graph on the device, the run itself has put the outputs where they belong.
+Result<ValueList> ServedGraph::run() {
+  if (!m_device) return m_compiled->call(m_inputs);
+  const ResidentCall::Scope scope(m_call);
+  return m_compiled->call(m_inputs);
+}
+
+void ServedGraph::copyOut(const Tensor& tensor, const Place& place, std::int64_t bytes) const {
+  if (bytes <= 0 || m_device) return;
+  std::memmove(m_region->data() + place.offset, tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype()),
+               std::size_t(bytes));
 }
 
 Result<Json> ServedGraph::put(const Value& output, const Place& place) const {
   if (output.isNone()) return Json();
   if (!output.isTensor()) return fail(ErrorCode::UnsupportedOp, "an output is no tensor");
   const Tensor& tensor = output.tensor();
-  const auto bytes = extentOf(tensor.sizes(), tensor.strides(), tensor.dtype());
-  if (!bytes || *bytes > place.bytes)
+  const std::int64_t bytes = extentBytes(tensor);
+  if (bytes > place.bytes)
     return fail(ErrorCode::Internal, "an output takes more than the {} bytes that are there for it", place.bytes);
-  if (*bytes > 0)
-    std::memmove(m_region->data() + place.offset, tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype()),
-                 std::size_t(*bytes));
+  copyOut(tensor, place, bytes);
   return Json{{"dtype", dtypeInfo(tensor.dtype()).torchName}, {"sizes", tensor.sizes()}, {"strides", tensor.strides()}};
 }
 
@@ -81,7 +119,7 @@ ServedGraph::Form ServedGraph::formOf(const Value& output) {
 }
 
 Result<Json> ServedGraph::call() {
-  KERF_TRY(const ValueList results, m_compiled->call(m_inputs));
+  KERF_TRY(const ValueList results, run());
   Json told = Json::array();
   m_forms.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -96,16 +134,14 @@ bool ServedGraph::put(const Value& output, const Form& form, const Place& place)
   if (formOf(output) != form) return false;
   if (form.isNone) return output.isNone();
   const Tensor& tensor = output.tensor();
-  const std::int64_t bytes = extentOf(form.sizes, form.strides, form.dtype).value_or(place.bytes + 1);
+  const std::int64_t bytes = extentBytes(tensor);
   if (bytes > place.bytes) return false;
-  if (bytes > 0)
-    std::memmove(m_region->data() + place.offset, tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype()),
-                 std::size_t(bytes));
+  copyOut(tensor, place, bytes);
   return true;
 }
 
 bool ServedGraph::callAgain() {
-  const auto results = m_compiled->call(m_inputs);
+  const auto results = run();
   if (!results || results->size() != m_forms.size()) return false;
   for (std::size_t i = 0; i < results->size(); ++i)
     if (!put((*results)[i], m_forms[i], m_outputs[i])) return false;

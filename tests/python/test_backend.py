@@ -50,6 +50,12 @@ class WorkerTest(unittest.TestCase):
             self.assertEqual(told["outputs"], [{"dtype": "torch.float32", "sizes": [3], "strides": [1]}])
             self.assertEqual(struct.unpack("3f", self.map[128:140]), (2 * (first + 4), 14, 18))
 
+    def test_memory_of_a_device_that_nobody_shares_is_refused(self):
+        for handle in ("", "zz" * 64, "00" * 63):
+            with self.assertRaisesRegex(workers.KerfError, "no memory of a CUDA device"):
+                self.worker.ask(self.message(device={"handle": handle}))
+        self.assertIn("graph", self.worker.ask(self.message(), self.file))
+
     def test_calls_by_the_mailbox_give_the_same(self):
         import ctypes
 
@@ -107,7 +113,7 @@ class WorkerTest(unittest.TestCase):
 
     def test_graphs_are_freed_with_the_next_question(self):
         graph = self.worker.ask(self.message(), self.file)["graph"]
-        self.worker.freed.append(graph)
+        self.worker.freed.append((graph, workers.Memory()))
         with self.assertRaisesRegex(workers.KerfError, "no graph"):
             self.worker.ask({"call": graph})
 
@@ -118,6 +124,7 @@ class WorkerTest(unittest.TestCase):
         from kerf.backend import kerf, report
 
         torch.manual_seed(0)
+        before = report()
         model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 3))
         other, x = copy.deepcopy(model), torch.randn(4, 8)
         want, got = model(x), torch.compile(other, backend=kerf)(x)
@@ -125,7 +132,9 @@ class WorkerTest(unittest.TestCase):
         torch.testing.assert_close(got, want)
         for one, two in zip(other.parameters(), model.parameters()):
             torch.testing.assert_close(one.grad, two.grad)
-        self.assertEqual(report()["nodes"], report()["in_kerf"], report()["reasons"])
+        nodes, in_kerf = (report()[name] - before[name] for name in ("nodes", "in_kerf"))
+        self.assertGreater(nodes, 20)
+        self.assertEqual(nodes, in_kerf, report()["reasons"])
 
 
     @unittest.skipIf(torch is None, "there is no torch")
@@ -135,6 +144,77 @@ class WorkerTest(unittest.TestCase):
         call = torch.compile(lambda a, b, c, d: (a + b, c * 2, d.sum()), backend=kerf)
         given = torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(3, 2).t(), torch.arange(24.0).reshape(4, 6)[1:, ::2], torch.zeros(0, 3)
         torch.testing.assert_close(call(*given), (given[0] + given[1], given[2] * 2, given[3].sum()))
+
+
+@unittest.skipUnless(torch is not None, "there is no PyTorch")
+class CompiledModuleTest(unittest.TestCase):
+    DEVICE = "cpu"
+
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+
+    def compiled(self, function):
+        from kerf import backend
+
+        before = backend.report()["in_kerf"]
+        self.in_kerf = lambda: backend.report()["in_kerf"] - before
+        return torch.compile(function, backend=backend.kerf)
+
+    def test_a_training_step_is_eagers(self):
+        module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 4)).to(self.DEVICE)
+        given = torch.randn(5, 8, device=self.DEVICE)
+        found = []
+        for call in (module, self.compiled(module)):
+            for _ in range(3):
+                module.zero_grad()
+                result = call(given)
+                result.square().mean().backward()
+                found.append([result.detach().clone()] + [p.grad.clone() for p in module.parameters()])
+        for step in found[3:]:
+            for mine, theirs in zip(step, found[0]):
+                torch.testing.assert_close(mine, theirs, rtol=2e-5, atol=2e-6)
+        self.assertGreater(self.in_kerf(), 10)
+
+    def test_other_sizes_views_and_dtypes(self):
+        call = self.compiled(lambda x, y: (torch.relu(x).t() * 2, x.sum(), y + 1))
+        for rows in (3, 5, 3):
+            x = torch.randn(4, rows, device=self.DEVICE).t()
+            y = torch.arange(rows, device=self.DEVICE).expand(2, rows)
+            first, total, more = call(x, y)
+            torch.testing.assert_close(first, torch.relu(x).t() * 2)
+            torch.testing.assert_close(total, x.sum())
+            torch.testing.assert_close(more, y + 1)
+            self.assertEqual(first.device.type, self.DEVICE)
+        self.assertGreater(self.in_kerf(), 2)
+
+    def test_results_are_not_overwritten_by_the_next_call(self):
+        call = self.compiled(lambda x: x * 3)
+        results = [call(torch.full((1000,), float(i), device=self.DEVICE)) for i in range(20)]
+        self.assertEqual([float(r[999]) for r in results], [3.0 * i for i in range(20)])
+
+
+@unittest.skipUnless(torch is not None and torch.cuda.is_available(), "there is no GPU with PyTorch")
+class CompiledOnDeviceTest(CompiledModuleTest):
+    DEVICE = "cuda"
+
+    def test_streams_of_the_caller_are_waited_for(self):
+        call = self.compiled(lambda x: x + 1)
+        call(torch.zeros(1 << 22, device="cuda"))
+        for i in range(10):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                x = torch.full((1 << 22,), float(i), device="cuda")
+                result = call(x)
+            torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
+            torch.cuda.synchronize()
+            self.assertEqual(float(result.min()), i + 1.0)
+
+    def test_a_graph_of_both_devices_is_right(self):
+        call = self.compiled(lambda x, y: (x * 2, y * 3))
+        x, y = torch.ones(3, device="cuda"), torch.ones(3)
+        first, second = call(x, y)
+        self.assertEqual((first.device.type, second.device.type), ("cuda", "cpu"))
+        self.assertEqual((first.tolist(), second.tolist()), ([2.0] * 3, [3.0] * 3))
 
 
 class ProgramTest(unittest.TestCase):

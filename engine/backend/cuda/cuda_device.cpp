@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/backend/cuda/resident_call.h"
 #include "engine/backend/kernels/program_memory.h"
 #include "engine/support/log.h"
 
@@ -175,11 +176,32 @@ Result<void> CudaDevice::hostMade(const Step& step, const Value& value) {
 
 void CudaDevice::hostWrote(const Value& value) { m_machine->memory.hostWrote(value); }
 
+/// Results go where the caller wants them on the device.
+Result<void> CudaDevice::deliver(const ResidentCall& call, const Value& result) {
+  const std::vector<Tensor> outputs = outputTensors(result);
+  if (outputs.size() != call.outputs().size())
+    return fail(ErrorCode::Internal, "{} outputs for {} places", outputs.size(), call.outputs().size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].storage()) continue;
+    const ResidentCall::Place& place = call.outputs()[i];
+    const std::int64_t bytes = extentBytes(outputs[i]);
+    if (bytes > place.bytes)
+      return fail(ErrorCode::Internal, "output {} takes {} bytes, its place has {}", i, bytes, place.bytes);
+    KERF_TRY(const DeviceAddress from, m_machine->parts().addressOf(outputs[i]));
+    if (bytes > 0 && from != place.address) KERF_CHECK(m_machine->queue.copy(place.address, from, bytes));
+  }
+  return {};
+}
+
 Result<void> CudaDevice::end(const Value& result) {
   DeviceMemory& memory = m_machine->memory;
   KERF_CHECK(m_machine->checks.finish());
-  KERF_CHECK(memory.toHost(result));
-  KERF_CHECK(memory.finish());
+  if (const ResidentCall* const call = ResidentCall::current(); call != nullptr) {
+    KERF_CHECK(deliver(*call, result));
+  } else {
+    KERF_CHECK(memory.toHost(result));
+    KERF_CHECK(memory.finish());
+  }
   KERF_CHECK(m_machine->driver.synchronize());
   logAt(LogCategory::Compile, LogLevel::Debug, "CUDA so far: {} bytes uploaded, {} downloaded; {} graphs of {} nodes",
         memory.uploaded(), memory.downloaded(), m_machine->graphs.graphs(), m_machine->graphs.nodes());

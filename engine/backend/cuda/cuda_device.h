@@ -15,6 +15,8 @@
 
 namespace kerf::inline backend {
 
+class ResidentCall;
+
 class CudaDevice : public StepDevice {
  public:
   /// `mutating`: indices of the nodes that may write into their operands. `cache`: folder of machine code.
@@ -79,6 +81,7 @@ class CudaDevice : public StepDevice {
                                 const DeviceMatrix& out, DType dtype);
   Result<bool> convolve(const Program& program, const Step& step, const ValueList& args, const Tensor& out);
   Result<std::optional<Value>> runOp(const OpInfo& op, const Step& step, const CallValues& call);
+  Result<void> deliver(const ResidentCall& call, const Value& result);
   Result<ValueList> makeResults(const DeviceOp& op, const Step& step, const BoundArguments& args);
 
   const std::vector<CudaStepCode> m_codes;

@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "engine/backend/cuda/resident_call.h"
+
 namespace kerf::inline backend {
 
 DeviceMemory::~DeviceMemory() {
@@ -29,6 +31,12 @@ Result<DeviceMemory::Copy*> DeviceMemory::copyOf(const StoragePtr& storage) {
 
 Result<void> DeviceMemory::adopt(const StoragePtr& storage, DeviceHome home) {
   if (m_copies.contains(storage.get())) return {};
+  const ResidentCall* const call = ResidentCall::current();
+  if (const auto given = call != nullptr ? call->addressOf(storage) : std::nullopt) {
+    place(storage, *given);
+    m_copies.at(storage.get()).hostIsNew = false;
+    return {};
+  }
   KERF_TRY(const DeviceAddress address, placeOf(home, storage->bytes()));
   m_copies.emplace(storage.get(), Copy{.storage = storage, .address = address});
   return {};

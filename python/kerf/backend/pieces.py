@@ -38,9 +38,8 @@ class Pieces:
         self.nodes = sum(n.op == "call_function" for n in module.graph.nodes)
         self.in_kerf = self.pieces = 0
         self.call = module
-        if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in inputs):
-            self.because("on another device than the CPU", self.nodes)
-            return
+        on_device = any(isinstance(v, torch.Tensor) and v.device.type == "cuda" for v in inputs)
+        self.device = torch.device("cuda", 0) if on_device else torch.device("cpu")
         try:
             graph = concrete(module, inputs)
         except Exception as problem:
@@ -67,7 +66,18 @@ class Pieces:
         if not all(plain(n) for n in [node, *node.all_input_nodes]):
             self.refuse(node, "values that are no dense tensors")
             return False
+        if not all(self.is_here(n) for n in [node, *node.all_input_nodes]):
+            self.refuse(node, "values on another device than %s" % self.device)
+            return False
         return True
+
+    def is_here(self, node):
+        """Whether a node's tensors are all on the device of the graph: the CPU, or the first CUDA device."""
+        import torch
+
+        value = node.meta.get("val")
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return all(v.device == self.device for v in values if isinstance(v, torch.Tensor))
 
     def refuse(self, node, reason):
         self.refused.add(node.name)
@@ -144,7 +154,7 @@ def plain(node):
 def fits_tensor(value):
     import torch
 
-    return isinstance(value, torch.Tensor) and value.layout == torch.strided and value.device.type == "cpu" and value.dtype in dtypes()
+    return isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype in dtypes()
 
 
 class Piece:

@@ -85,7 +85,7 @@ class Worker:
 
     def __init__(self):
         self.pid, self.lock = os.getpid(), threading.Lock()
-        self.freed = []  # graphs that nobody has any more: the next question says so
+        self.freed = []  # graphs that nobody has any more, with their memory: the next question says so
         name = program()
         self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = [name, "graphs", "--fd", str(other.fileno())]
@@ -109,7 +109,9 @@ class Worker:
         with self.lock:
             try:
                 while self.freed:
-                    self.exchange(json.dumps({"free": self.freed.pop()}).encode())
+                    graph, memory = self.freed.pop()
+                    self.exchange(json.dumps({"free": graph}).encode())
+                    memory.close()
                 answer = self.exchange(text, file)
             except OSError as problem:
                 raise KerfError("kerf is gone: %s" % problem)
@@ -199,6 +201,16 @@ class Memory:
         self.map = mmap.mmap(self.file, max(self.bytes, 1))
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
 
+    def told(self):
+        """What the worker's message says of it."""
+        return {"bytes": self.bytes}
+
+    def close(self):
+        """Views of it that are still there keep it mapped."""
+        if self.file >= 0:
+            os.close(self.file)
+        self.file = -1
+
     def tensor(self, at, like_dtype, sizes, strides):
         """A tensor that looks at the place."""
         import torch
@@ -211,13 +223,22 @@ class Memory:
         return torch.as_strided(flat, sizes, strides)
 
 
+def memory_of(on_device):
+    if not on_device:
+        return Memory()
+    from .device import DeviceMemory
+
+    return DeviceMemory()
+
+
 class Compiled:
     """One graph in Kerf's machine code, for inputs of the sizes, strides and dtypes of `examples`; `results`: its outputs'."""
 
     def __init__(self, text, examples, results):
         import torch
 
-        self.worker, self.memory, self.lock = worker(), Memory(), threading.Lock()
+        self.on_device = any(isinstance(v, torch.Tensor) and v.device.type == "cuda" for v in (*examples, *results))
+        self.worker, self.memory, self.lock = worker(), memory_of(self.on_device), threading.Lock()
         inputs, places = [], []
         for value in examples:
             if isinstance(value, torch.Tensor):
@@ -228,12 +249,17 @@ class Compiled:
                 inputs.append({"integer": int(value)})
         outputs = [{"offset": self.memory.place(size), "bytes": size} for size in (room(value) for value in results)]
         self.memory.open()
-        message = {"compile": text, "bytes": self.memory.bytes, "inputs": inputs, "outputs": outputs}
+        message = dict(self.memory.told(), compile=text, inputs=inputs, outputs=outputs)
         self.graph = self.worker.ask(message, self.memory.file)["graph"]
         self.question = json.dumps({"call": self.graph}).encode()
         self.places = [(at, self.memory.tensor(place, v.dtype, (extent(v) // v.element_size(),), (1,)))
                        for at, (place, v) in enumerate(zip(places, examples)) if place is not None]
         self.offsets, self.told, self.views = [o["offset"] for o in outputs], None, []
+        self.calls = None
+        if self.on_device:
+            from .device import DeviceCalls
+
+            self.calls = DeviceCalls(self.memory, self.places)
         self.prepare([(at, place, extent(v)) for at, (place, v) in enumerate(zip(places, examples)) if place is not None])
 
     def prepare(self, given):
@@ -268,18 +294,32 @@ class Compiled:
         box.loaded.kerf_copy(self.memory.address, len(self.targets), self.targets, self.output_places, self.output_sizes)
         return results
 
+    def called_on_device(self, inputs):
+        self.calls.give(inputs)
+        box = self.worker.mailbox
+        known = self.forms is not None and box is not None and not self.worker.freed
+        if not known or box.call(self.graph, 0, 0, None, None, None) != DONE:
+            self.ask()
+        return self.calls.take(self.views)
+
+    def ask(self):
+        """A call by the socket, after which the form of the outputs is known."""
+        told = self.worker.ask_bytes(self.question)
+        if told != self.told:
+            self.views, self.told = self.looks(json.loads(told)["outputs"]), told
+            self.remember()
+
     def __call__(self, *inputs):
         with self.lock:
+            if self.on_device:
+                return self.called_on_device(inputs)
             if self.forms is not None and self.worker.mailbox is not None and not self.worker.freed:
                 results = self.by_mailbox(inputs)
                 if results is not None:
                     return results
             for at, place in self.places:
                 place.copy_(inputs[at].as_strided(place.shape, (1,)))  # all bytes: expanded tensors hold elements several times
-            told = self.worker.ask_bytes(self.question)
-            if told != self.told:
-                self.views, self.told = self.looks(json.loads(told)["outputs"]), told
-                self.remember()
+            self.ask()
             return [None if view is None else view.clone() for view in self.views]
 
     def looks(self, outputs):
@@ -289,11 +329,10 @@ class Compiled:
                 for at, o in zip(self.offsets, outputs)]
 
     def __del__(self):
-        memory = getattr(self, "memory", None)
-        if memory is not None and memory.file >= 0:
-            os.close(memory.file)
         if getattr(self, "graph", None) is not None:
-            self.worker.freed.append(self.graph)
+            self.worker.freed.append((self.graph, self.memory))
+        elif getattr(self, "memory", None) is not None:
+            self.memory.close()
 
 
 def room(value):
