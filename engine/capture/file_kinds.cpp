@@ -9,7 +9,7 @@
 #include "engine/capture/repro/document.h"
 #include "engine/capture/repro/zipped.h"
 #include "engine/capture/text/capture.h"
-#include "engine/capture/text/log_lines.h"
+#include "engine/capture/trace/torch_logs.h"
 #include "engine/capture/trace/torch_trace.h"
 
 namespace kerf::inline capture {
@@ -42,6 +42,11 @@ bool isGraphText(const ImportSource& source) {
   return looksLikeGraphText(source.text.size() <= wholeTextBytes ? source.text : headOf(source));
 }
 
+bool isTorchLogs(const ImportSource& source) {
+  if (headOf(source).find('\0') != std::string_view::npos) return false;
+  return looksLikeTorchLogs(source.text.size() <= wholeTextBytes ? source.text : headOf(source));
+}
+
 bool isDot(const ImportSource& source) { return looksLikeGraphDot(headOf(source)); }
 
 Result<Capture> openTorchTrace(const ImportSource& source, const ImportLimits& limits, const ImportProgress& progress) {
@@ -72,6 +77,7 @@ constexpr std::array kinds = {FileKind{"pt2", isPt2, openPt2},
                               FileKind{"zipped_repro", isZippedRepro, openZippedRepro},
                               FileKind{"aoti_repro", isAotiRepro, openText<importAotiRepro>},
                               FileKind{"repro", isRepro, openText<importReproText>},
+                              FileKind{"torch_logs", isTorchLogs, openText<importTorchLogs>},
                               FileKind{"graph_transforms", isDot, openText<importGraphDot>},
                               FileKind{"text", isGraphText, openText<importGraphText>}};
 
@@ -90,10 +96,6 @@ constexpr std::array signatures = {
     FileSignature{"\x89PNG", "a picture"},
     FileSignature{"BC\xc0\xde", "LLVM bitcode"}};
 
-constexpr std::string_view dynamoLines =
-    "TORCH_LOGS lines of graph breaks, recompilations or guards, and no graph: run the program again with "
-    "TORCH_TRACE=FOLDER, whose log has them as tables";
-
 }  // namespace
 
 const FileKind* fileKindOf(const ImportSource& source) {
@@ -107,7 +109,6 @@ std::string describeContent(std::string_view text) {
     if (text.starts_with(signature.bytes)) return std::string(signature.meaning);
   const std::string_view head = text.substr(0, recognitionBytes);
   if (head.find('\0') != std::string_view::npos) return "a binary file of no known kind";
-  if (hasDynamoLines(head)) return std::string(dynamoLines);
   if (head.find("def ") != std::string_view::npos || head.find("import ") != std::string_view::npos)
     return "Python without a captured graph";
   return "text without a graph";

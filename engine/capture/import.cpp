@@ -1,12 +1,12 @@
 // importCapture and importAll: what a path holds, decided by its content.
 #include <algorithm>
 
+#include "engine/capture/debug/compiled_functions.h"
 #include "engine/capture/debug/directory.h"
 #include "engine/capture/debug/graph_transforms.h"
 #include "engine/capture/file_kinds.h"
 #include "engine/capture/import_all.h"
 #include "engine/capture/repro/export_text.h"
-#include "engine/capture/text/log_lines.h"
 #include "engine/capture/trace/torch_trace.h"
 #include "engine/support/log.h"
 #include "engine/tensor/mapped_file.h"
@@ -62,8 +62,6 @@ Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, con
   }
   if (source.text.empty()) return failAtFile(ErrorCode::BadInput, path, "the file is empty");
   if (source.text.find("BackwardState") != std::string_view::npos) return importRepro(source.text, path, limits);
-  if (hasDynamoLines(source.text.substr(0, recognitionBytes)))
-    return failAtFile(ErrorCode::BadInput, path, fmt::format("this is {}", describeContent(source.text)));
   return failAtFile(ErrorCode::BadInput, path,
                     fmt::format("this is {}; a repro.py, a graph's text, a .pt2, a TORCH_TRACE log or a debug folder "
                                 "is expected",
@@ -149,6 +147,7 @@ FolderImporter folderImporter(const fs::path& directory) {
   };
   static constexpr Row rows[] = {{isDebugDirectory, importDebugDirectory},
                                  {isGraphTransformDirectory, importGraphTransforms},
+                                 {isCompiledFunctionDump, importCompiledFunctions},
                                  {isTorchTraceDirectory, importTorchTrace}};
   for (const Row& row : rows)
     if (row.recognise(directory)) return row.open;

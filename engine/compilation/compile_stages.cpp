@@ -64,6 +64,8 @@ std::optional<std::size_t> parentOf(const std::vector<CompileStage>& stages, std
 
 bool sameCompilation(const Capture& capture, const GraphOrigin& a, const GraphOrigin& b) {
   if (capture.kind == "debug_dir") return a.file.parent_path() == b.file.parent_path();
+  if (capture.kind == "compiled_functions")
+    return a.compileId == b.compileId && a.file.parent_path() == b.file.parent_path();
   return a.file == b.file && a.rank == b.rank && a.compileId == b.compileId;
 }
 

@@ -63,7 +63,9 @@ CompileLogDoc compileLogDoc(const LogView& view) {
   return doc;
 }
 
-bool isTrace(const Capture& capture) { return capture.kind == "torch_trace" && capture.details != nullptr; }
+bool isTrace(const Capture& capture) {
+  return (capture.kind == "torch_trace" || capture.kind == "torch_logs") && capture.details != nullptr;
+}
 
 Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job) {
   return readCompileLog(source.capture, [&](double) { return !job.stop.stop_requested(); });

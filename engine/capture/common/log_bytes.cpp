@@ -81,6 +81,15 @@ struct CacheEntry {
 std::mutex cacheMutex;
 std::vector<CacheEntry> cache;
 
+constexpr std::int64_t madeLog = -1;  ///< the size of one that no file has
+
+std::shared_ptr<const LogBytes> heldLog(const std::filesystem::path& path) {
+  const std::lock_guard lock(cacheMutex);
+  for (const CacheEntry& entry : cache)
+    if (entry.size == madeLog && entry.path == path) return entry.bytes.lock();
+  return nullptr;
+}
+
 Result<std::shared_ptr<const LogBytes>> unpackCached(const std::filesystem::path& path, std::string_view packed,
                                                      const ImportLimits& limits) {
   std::error_code ignored;
@@ -132,7 +141,18 @@ std::string unpackGzipHead(std::string_view packed, std::size_t bytes) {
   return head;
 }
 
+std::shared_ptr<const LogBytes> holdLog(const std::filesystem::path& path, std::string text) {
+  const auto held = std::make_shared<LogBytes>();
+  held->unpacked = std::move(text);
+  held->text = held->unpacked;
+  const std::lock_guard lock(cacheMutex);
+  std::erase_if(cache, [](const CacheEntry& entry) { return entry.bytes.expired(); });
+  cache.push_back({path, madeLog, {}, held});
+  return held;
+}
+
 Result<std::shared_ptr<const LogBytes>> openLog(const std::filesystem::path& path, const ImportLimits& limits) {
+  if (auto held = heldLog(path)) return held;
   KERF_TRY(StoragePtr file, mapFile(path));
   const std::string_view text = viewOf(*file);
   if (isGzip(text)) {

@@ -24,6 +24,9 @@ Result<LogBytes> unpackGzip(std::string_view packed, const ImportLimits& limits)
 /// The first bytes of the unpacked text, for recognisers; empty if damaged.
 std::string unpackGzipHead(std::string_view packed, std::size_t bytes);
 
+/// Keeps a log that was made out of another file: openLog() gives it under `path` while anybody holds its bytes.
+std::shared_ptr<const LogBytes> holdLog(const std::filesystem::path& path, std::string text);
+
 /// Opens a log; a mapped one may have any size. The same compressed file is unpacked once while anybody holds its
 /// bytes.
 Result<std::shared_ptr<const LogBytes>> openLog(const std::filesystem::path& path, const ImportLimits& limits = {});

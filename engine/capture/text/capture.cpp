@@ -11,7 +11,6 @@
 #include "engine/capture/inputs/stand_in_attributes.h"
 #include "engine/capture/text/code_kind.h"
 #include "engine/capture/text/executorch.h"
-#include "engine/capture/text/log_lines.h"
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"
 #include "engine/capture/text/printed_schemas.h"
@@ -331,10 +330,6 @@ Result<Capture> importGraphText(std::string_view text, const std::filesystem::pa
   origin.line = 1;
   KERF_TRY(capture.graphs, capturedGraphsOfText(text, origin, limits, &capture.notes));
   capture.torchVersion = torchVersionIn(text);
-  if (hasDynamoLines(text))
-    capture.notes.emplace_back(
-        "the lines of graph breaks, recompilations and guards beside the graph are not read: a log of TORCH_TRACE has "
-        "them as tables");
   if (hasMergeConflict(text))
     capture.notes.emplace_back(
         "a merge left both its sides in the text (<<<<<<<, =======, >>>>>>>): the first side is read");

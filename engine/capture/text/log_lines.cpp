@@ -6,12 +6,16 @@
 namespace kerf::inline capture {
 
 bool hasDynamoLines(std::string_view text) {
-  constexpr std::array<std::string_view, 11> marks = {"[__graph_breaks]",
+  constexpr std::array<std::string_view, 15> marks = {"[__graph_breaks]",
                                                       "[__recompiles]",
                                                       "[__guards]",
                                                       "[__dynamic]",
                                                       "[__recompiles_verbose]",
+                                                      "[__output_code]",
+                                                      "[__perf_hints]",
+                                                      "] create_symbol ",
                                                       "Graph break in user code at ",
+                                                      "Graph break: ",
                                                       "Graph Break Reason: ",
                                                       "hit config.recompile_limit",
                                                       "hit config.cache_size_limit",

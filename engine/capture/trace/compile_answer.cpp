@@ -7,6 +7,7 @@
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/trace/log_text.h"
+#include "engine/capture/trace/recompile_advice.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -111,17 +112,17 @@ class Answer {
 
   void recompiles() {
     std::map<std::string, Change> bySubject;
-    Texts order, silent, told;
+    Texts order, silent, toldFrames;
     forEach([&](const CompileStory& story, const CompileEntry& entry) {
       if (story.causes.empty()) {
         if (isRecompile(entry.id)) silent.add(entry.id);
         return;
       }
+      toldFrames.add(withoutAttempt(entry.id));
       const RecompileCause& cause = story.causes.front();  // against the newest compilation of the frame
       Change& change = bySubject[cause.subject];
       order.add(cause.subject);
       change.ids.add(entry.id);
-      told.add(entry.id);
       change.frames.add(shortPlace(entry.frame));
       for (const RecompileCause& one : story.causes) {
         if (one.subject != cause.subject) continue;
@@ -131,7 +132,7 @@ class Answer {
     });
     for (const std::string& subject : order.items()) recompile(subject, bySubject[subject]);
     std::vector<std::string> left = silent.items();
-    std::erase_if(left, [&](const std::string& id) { return told.contains(id); });
+    std::erase_if(left, [&](const std::string& id) { return toldFrames.contains(withoutAttempt(id)); });
     if (!left.empty())
       add(Weight::Note, "recompiles",
           fmt::format("{} without a logged reason: {}", counted(left.size(), "recompile"), listed(left, " ")));
@@ -147,10 +148,16 @@ class Answer {
       text += fmt::format(" (was {})", listed(change.before, ", "));
     text += ": " + listed(change.ids, " ", 8);
     if (!change.frames.items().empty()) text += ", " + listed(change.frames, ", ", 2);
-    if (const auto size = trace::fits("{}.size({})", subject);
-        !size.empty() && size[1].find_first_not_of("0123456789") == std::string_view::npos)
-      text += fmt::format("; `torch._dynamo.mark_dynamic({}, {})` before the call compiles it once", size[0], size[1]);
+    if (const std::string advice = trace::recompileAdvice(subject, change.before.items(), change.after.items());
+        !advice.empty())
+      text += "; " + advice;
     add(Weight::Problem, "recompiles", std::move(text));
+  }
+
+  /// "[0/1]" of "[0/1_2]": what one attempt was begun for, the next one is, too.
+  static std::string withoutAttempt(const std::string& id) {
+    const std::size_t mark = id.find('_');
+    return mark == id.npos ? id : id.substr(0, mark) + "]";
   }
 
   /// "[0/1]", "[!0/3/2_1]": a frame's compilation after the first.
@@ -314,7 +321,7 @@ class Answer {
 
 std::string shortPlace(std::string_view where) {
   const std::string_view place = where.substr(0, where.find(" in "));
-  return std::string(place.substr(place.rfind('/') + 1));  // npos + 1 is 0
+  return std::string(place.substr(place.find_last_of("/\\") + 1));  // npos + 1 is 0
 }
 
 std::vector<AnswerLine> compileAnswer(const CompileLog& log, const CaptureDetails& details, const RankTable& ranks) {

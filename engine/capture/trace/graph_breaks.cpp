@@ -1,6 +1,7 @@
 #include "engine/capture/trace/graph_breaks.h"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/trace/log_text.h"
@@ -54,6 +55,29 @@ std::optional<GraphBreak> impliedBreak(std::string_view function, std::string_vi
   return broken;
 }
 
+/// Behind the word that newer versions write before the reason, or the older ones.
+std::size_t reasonBegin(std::string_view text) {
+  for (const std::string_view mark : {"Graph Break Reason: ", "\nReason: "})
+    if (const std::size_t at = text.find(mark); at != text.npos) return at + mark.size();
+  return 0;
+}
+
+/// "Graph break: call_method item from user code at:\n  File …": versions up to 2.4.
+bool takeOldBreak(std::string_view text, GraphBreak& broken) {
+  constexpr std::string_view mark = "Graph break: ", place = "from user code at";
+  if (!text.starts_with(mark)) return false;
+  const std::size_t at = text.find(place);
+  broken.reason = headline(text.substr(mark.size(), at == text.npos ? at : at - mark.size()));
+  if (at != text.npos) {
+    const PrintedFrame frame = innermostPrinted(text.substr(at));
+    const std::string_view rest = trimmedText(firstLineOf(text.substr(at + place.size())));
+    broken.where = clippedText(frame.where.empty() && rest != ":" ? rest : std::string_view(frame.where), longestLine);
+    broken.code = clippedText(frame.code, longestLine);
+  }
+  broken.explanation = clippedText(trimmedText(text.substr(mark.size())), longestTrace);
+  return true;
+}
+
 void addFailure(const StoryRecord& record, CompileFailure failure) {
   const std::size_t bytes = failure.type.size() + failure.reason.size() + failure.trace.size();
   record.add(record.story.failures, std::move(failure), bytes);
@@ -98,12 +122,12 @@ void takeFailType(const StoryRecord& record) {
 
 GraphBreak graphBreak(std::string_view text) {
   GraphBreak broken;
+  if (takeOldBreak(text, broken)) return broken;
   const std::string_view first = trimmedText(firstLineOf(text));
-  if (const auto place = fits("Graph break in user code at {}", first); !place.empty())
-    broken.where = clippedText(place[0], longestLine);
-  constexpr std::string_view mark = "Graph Break Reason: ";
-  const std::size_t reason = text.find(mark), trace = text.find(traceMark);
-  const std::size_t begin = reason == std::string_view::npos ? 0 : reason + mark.size();
+  constexpr std::string_view placeMark = "in user code at ";
+  if (const std::size_t at = first.find(placeMark); first.starts_with("Graph break") && at != first.npos)
+    broken.where = clippedText(first.substr(at + placeMark.size()), longestLine);
+  const std::size_t trace = text.find(traceMark), begin = reasonBegin(text);
   broken.reason =
       headline(text.substr(begin, trace == std::string_view::npos || trace < begin ? trace : trace - begin));
   if (trace != std::string_view::npos) {
@@ -150,7 +174,28 @@ void takeOutcome(const StoryRecord& record) {
   }
 }
 
+namespace {
+
+/// A break that is told again comes without its stack: the function and the line are those of the first time.
+void fillRepeated(CompileLog& log) {
+  std::map<std::string, const GraphBreak*, std::less<>> known;  // by "x.py:12"
+  for (CompileStory& story : log.compiles)
+    for (GraphBreak& broken : story.breaks) {
+      const std::string place = broken.where.substr(0, broken.where.find(" in "));
+      if (place.size() < broken.where.size()) known.try_emplace(place, &broken);
+    }
+  for (CompileStory& story : log.compiles)
+    for (GraphBreak& broken : story.breaks)
+      if (const auto first = known.find(broken.where); first != known.end() && broken.code.empty()) {
+        broken.code = first->second->code;
+        broken.where = first->second->where;
+      }
+}
+
+}  // namespace
+
 void settleBreaks(CompileLog& log) {
+  fillRepeated(log);
   std::vector<std::string_view> reasons;
   bool told = false;
   for (const CompileStory& story : log.compiles)

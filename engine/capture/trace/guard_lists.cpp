@@ -13,7 +13,9 @@ constexpr std::size_t deepest = 200;
 std::string placeOf(std::string_view comments) {
   const std::size_t last = comments.rfind("# ");
   if (last == std::string_view::npos) return {};
-  const std::string_view place = trimmedText(comments.substr(last + 2));
+  std::string_view place = trimmedText(comments.substr(last + 2));
+  for (const std::string_view remark : {" (HINT: ", " (user code shown is "})
+    place = place.substr(0, place.find(remark));
   const std::string_view code = last == 0 ? std::string_view() : trimmedText(comments.substr(2, last - 2));
   return clippedText(code.empty() ? std::string(place) : fmt::format("{}: {}", place, code), longestLine);
 }
