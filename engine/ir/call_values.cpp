@@ -8,7 +8,9 @@ namespace {
 bool isListIndex(const Node& node, const ValueList& args) {
   if (node.args().size() < 2 || args.size() < 2 || !args[0].isTensor()) return false;
   const ListArgument* list = node.args()[1].asList();
-  if (list == nullptr || list->isTuple) return false;
+  const bool made =
+      node.args()[1].as<NodeId>() != nullptr && args[1].isList() && !args[1].list().empty();  // x[range(2)]
+  if (!made && (list == nullptr || list->isTuple)) return false;
   if (!node.target().ends_with("operator.getitem") && !node.target().ends_with("operator.setitem")) return false;
   return std::ranges::all_of(args[1].list(), [](const Value& item) { return item.asSymInt() || item.as<bool>(); });
 }

@@ -24,9 +24,9 @@ constexpr std::array<PythonOperator, 38> table = {
      {"ixor", "^=", 2, true},      {"setitem", "[]", 3, true}}};
 
 /// Builtins that captured graphs call.
-constexpr std::array<std::string_view, 22> calledBuiltins = {
-    "abs", "all",  "any", "bool", "divmod", "float", "getattr", "hasattr", "int",     "isinstance", "iter",
-    "len", "list", "max", "min",  "next",   "pow",   "print",   "round",   "setattr", "sum",        "tuple"};
+constexpr std::array<std::string_view, 23> calledBuiltins = {
+    "abs",  "all", "any", "bool", "divmod", "float", "getattr", "hasattr", "int",     "isinstance", "iter", "len",
+    "list", "max", "min", "next", "pow",    "print", "range",   "round",   "setattr", "sum",        "tuple"};
 
 /// Modules whose functions may be called by a dotted name.
 constexpr std::array<std::string_view, 5> callableRoots = {"torch", "operator", "math", "builtins", "inductor_prims"};

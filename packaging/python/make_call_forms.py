@@ -18,6 +18,7 @@ import sys
 
 NAMESPACES = {"torch": "torch", "nn.functional": "torch.nn.functional", "special": "torch.special",
               "linalg": "torch.linalg", "fft": "torch.fft", "nn.init": "torch.nn.init", "_C._nn": "torch._C._nn",
+              "signal.windows": "torch.signal.windows",
               "Tensor": "Tensor"}
 
 # The parser's words for types, as schemas write them.
@@ -41,6 +42,7 @@ DISPATCHED = {
 for _dims in "123":
     DISPATCHED[f"max_pool{_dims}d"] = ("input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, "
                                        "return_indices=False")
+DISPATCHED["torch.lu"] = "A, pivot=True, get_infos=False, out=None"
 for _name in ("unique", "unique_consecutive"):
     DISPATCHED["torch." + _name] = (
         "input, sorted=True, return_inverse=False, return_counts=False, dim=None" if _name == "unique" else

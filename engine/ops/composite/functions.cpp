@@ -288,7 +288,10 @@ Result<Value> meshgridProgram(const BoundArguments& args, const OpRunner& run) {
   const bool swaps = args.values.size() > 1 && args.text(1) == "xy" && tensors.size() >= 2;
   if (swaps) std::swap(tensors[0], tensors[1]);
   SymSizes shape;
-  for (const Tensor& tensor : tensors) shape.push_back(tensor.symNumel());
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dtype() != tensors[0].dtype()) return mismatch(args, "expects all tensors to have the same dtype");
+    shape.push_back(tensor.symNumel());
+  }
   ValueList grids;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     SymSizes own(shape.size(), 1);

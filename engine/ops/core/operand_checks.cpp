@@ -30,9 +30,11 @@ struct ChecksOfOp {
   bool writes = false;  ///< to an argument whose elements must not share memory
 };
 
-/// "aten::celu_" → "celu"; nothing for ops on lists, which have kernels of their own.
+/// "aten::celu_" → "celu"; nothing for ops on lists, which have kernels of their own, and for Python's operators, which
+/// call ops on tensors.
 std::string plainNameOf(const OpSchema& schema) {
   std::string name = schema.name.substr(schema.name.find("::") + 2);
+  if (schema.name.starts_with("operator::")) return {};
   if (name.starts_with("_foreach_")) return {};
   if (name.size() > 1 && name.back() == '_' && !name.starts_with("__")) name.pop_back();
   return name;

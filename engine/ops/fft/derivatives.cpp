@@ -61,6 +61,7 @@ constexpr OpFacts fourierDerivativesTable[] = {
     notDifferentiable("aten::blackman_window"),
     notDifferentiable("aten::hamming_window"),
     notDifferentiable("aten::hann_window"),
+    notDifferentiable("aten::kaiser_window"),
 };
 
 const OpRegistration fourierDerivatives({.facts = fourierDerivativesTable});

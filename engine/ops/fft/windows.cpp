@@ -1,4 +1,5 @@
-// Window functions (hann, hamming, blackman, bartlett) and single ops that fit no other family.
+// Window functions (hann, hamming, blackman, bartlett, kaiser) and single ops that fit no other family.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
@@ -37,6 +38,11 @@ double blackman(const BoundArguments&, double x) {
   return 0.42 - 0.5 * std::cos(2 * M_PI * x) + 0.08 * std::cos(4 * M_PI * x);
 }
 double bartlett(const BoundArguments&, double x) { return 1 - std::abs(2 * x - 1); }
+double kaiser(const BoundArguments& args, double x) {
+  const bool given = args.op->schema.arguments.size() > 2 && args.op->schema.arguments[2].name == "beta";
+  const double beta = given ? args.number(2) : 12.0, place = 2 * x - 1;
+  return std::cyl_bessel_i(0.0, beta * std::sqrt(std::max(0.0, 1 - place * place))) / std::cyl_bessel_i(0.0, beta);
+}
 
 template <WindowFunction function>
 Result<Value> windowKernel(const BoundArguments& args) {
@@ -96,6 +102,9 @@ constexpr OpRow windowRows[] = {
     KERF_WINDOW("hamming_window", hamming),
     KERF_WINDOW("blackman_window", blackman),
     KERF_WINDOW("bartlett_window", bartlett),
+    KERF_WINDOW("kaiser_window", kaiser),
+    {"aten::kaiser_window.beta(int window_length, bool periodic, float beta, " KERF_FACTORY, none, windowShape,
+     windowKernel<kaiser>},
     {"aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, " KERF_FACTORY, none,
      windowShape, windowKernel<hamming>},
     {"aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float "

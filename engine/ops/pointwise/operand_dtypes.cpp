@@ -152,9 +152,10 @@ Result<void> truthMask(const BoundArguments& args) {
 Result<void> noTruths(const BoundArguments& args) {
   bool any = false, all = true;
   for (std::size_t i = 0; i < 2; ++i) {
-    const bool isTruth = args.values[i].isTensor() && args.tensor(i).dtype() == DType::Bool;
+    const bool isTruth =
+        args.values[i].isTensor() ? args.tensor(i).dtype() == DType::Bool : args.values[i].as<bool>() != nullptr;
     any = any || isTruth;
-    all = all && (isTruth || args.values[i].as<bool>());
+    all = all && isTruth;
   }
   if (any && all) return mismatch(args, "subtraction of two bool tensors is not supported; use logical_xor");
   if (any) return mismatch(args, "subtraction of a bool tensor is not supported; convert it first");

@@ -146,6 +146,7 @@ constexpr Alias aliases[] = {
     {"torch._C._VariableFunctions.", "torch."},
     {"torch._C._VariableFunctionsClass.", "torch."},
     {"torch.functional.", "torch."},
+    {"torch.signal.windows.windows.", "torch.signal.windows."},
     {"torch._C._linalg.linalg_", "torch.linalg."},
     {"torch._C._fft.fft_", "torch.fft."},
     {"torch._C._special.special_", "torch.special."},

@@ -188,7 +188,8 @@ Result<Value> inplace(const PythonCall& call) {
 }
 
 constexpr TensorOperator plainOperators[] = {
-    {"matmul", "matmul"}, {"invert", "bitwise_not"}, {"inv", "bitwise_not"}, {"abs", "abs"}, {"pos", "positive"},
+    {"matmul", "matmul"}, {"invert", "bitwise_not"}, {"inv", "bitwise_not"}, {"abs", "abs"},
+    {"pos", "positive"},  {"imatmul", "matmul"},  // torch.Tensor has no __imatmul__: Python writes a = a @ b
 };
 
 Result<Value> plain(const PythonCall& call) {
@@ -198,10 +199,10 @@ Result<Value> plain(const PythonCall& call) {
 }
 
 constexpr PythonRow pythonOperatorRowsTable[] = {
-    {"getitem", getItem},  {"setitem", setItem},   {"iadd", inplace}, {"isub", inplace}, {"imul", inplace},
-    {"itruediv", inplace}, {"ifloordiv", inplace}, {"imod", inplace}, {"ipow", inplace}, {"iand", inplace},
-    {"ior", inplace},      {"ixor", inplace},      {"matmul", plain}, {"invert", plain}, {"inv", plain},
-    {"abs", plain},        {"pos", plain},
+    {"getitem", getItem},  {"setitem", setItem},   {"iadd", inplace},  {"isub", inplace}, {"imul", inplace},
+    {"itruediv", inplace}, {"ifloordiv", inplace}, {"imod", inplace},  {"ipow", inplace}, {"iand", inplace},
+    {"ior", inplace},      {"ixor", inplace},      {"matmul", plain},  {"invert", plain}, {"inv", plain},
+    {"abs", plain},        {"pos", plain},         {"imatmul", plain},
 };
 
 }  // namespace

@@ -54,8 +54,9 @@ constexpr std::string_view withoutEffect[] = {
 };
 
 const PythonRow* findRow(std::string_view name) {
-  for (const PythonRows rows : {nnFunctionRows(), functionalLossRows(), functionalLayerRows(), resamplingRows(),
-                                torchFunctionRows(), constructorRows(), tensorMethodRows()}) {
+  for (const PythonRows rows :
+       {nnFunctionRows(), functionalLossRows(), functionalLayerRows(), resamplingRows(), torchFunctionRows(),
+        signalWindowRows(), shapeFunctionRows(), constructorRows(), tensorMethodRows()}) {
     const auto found = std::ranges::find(rows, name, &PythonRow::name);
     if (found != rows.end()) return &*found;
   }
@@ -156,6 +157,7 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
   }
   if (target == "builtins.getattr") return getAttribute({"getattr", args, kwargs, ops});
   if (target == "builtins.len" && args.size() == 1) return lengthOf(args[0]);
+  if (target == "builtins.range") return rangeOf(args);
   if (target.starts_with("method.__"))
     if (auto done = callDunder(target.substr(7), args, ops)) return std::move(*done);
   if (target == "torch._C._autograd._get_data_attr") target = "method.detach";

@@ -43,6 +43,8 @@ PythonRows functionalLossRows();   ///< losses of torch.nn.functional
 PythonRows functionalLayerRows();  ///< layers of torch.nn.functional that are small programs
 PythonRows resamplingRows();       ///< torch.nn.functional.interpolate, unfold, pools with indices
 PythonRows torchFunctionRows();    ///< torch.functional: einsum, meshgrid, norm
+PythonRows signalWindowRows();     ///< torch.signal.windows
+PythonRows shapeFunctionRows();    ///< broadcast_shapes, unravel_index, dim_order, lu
 PythonRows constructorRows();      ///< torch.tensor and its relatives
 PythonRows tensorMethodRows();     ///< methods and functions of tensors: to, size, float, contiguous
 PythonRows pythonOperatorRows();   ///< operator.* on tensors: indexing, matmul, in-place arithmetic
@@ -76,6 +78,8 @@ Result<Value> callPythonLevel(std::string_view target, const ValueList& args, co
 Result<Value> getAttribute(const PythonCall& call);
 /// x.__radd__(y): none where no operator is called so.
 std::optional<Result<Value>> callDunder(std::string_view name, const ValueList& args, const OpCaller& ops);
+/// range(end), range(begin, end[, step]) as a list.
+Result<Value> rangeOf(const ValueList& args);
 /// len(x)
 Result<Value> lengthOf(const Value& value);
 /// self[index] of a tensor, and self[index] = value.
