@@ -201,7 +201,8 @@ class Propagation {
     const bool free = choosesStrides(node);
     if (!what && !free) return false;
     const OpInfo* op = findOp(node);
-    if (what && !(free && *what == "stride"))
+    const bool chosen = free && what && *what == "stride" && !(givesPacked(makerOf(node)) && !isPacked(recorded));
+    if (what && !chosen)
       m_conflicts->push_back({node.name(), op != nullptr ? op->schema.qualifiedName() : node.target(), std::move(*what),
                               recorded, derived});
     auto value = valueOf(recorded);
@@ -215,13 +216,43 @@ class Propagation {
                                           "mkldnn", "rnn",           "lstm",       "gru",         "linalg",
                                           "fft",    "matmul",        "linear",     "einsum",      "empty",
                                           "scaled", "instance_norm", "group_norm", "higher_order"};
-    const std::string& target = node.target();
-    if (node.op() == Opcode::CallFunction && target.ends_with("operator.getitem") && !node.inputs().empty()) {
-      const Node& source = m_module.graph.node(node.inputs()[0]);
-      if (source.meta().value.tensor() == nullptr) return choosesStrides(source);
-    }
-    return (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) ||
+    const Node& maker = makerOf(node);
+    const std::string& target = maker.target();
+    return (maker.op() != Opcode::CallFunction && maker.op() != Opcode::CallMethod) ||
            std::ranges::any_of(marks, [&](std::string_view mark) { return target.find(mark) != std::string::npos; });
+  }
+
+  /// The call whose results the node takes one of; else the node itself.
+  const Node& makerOf(const Node& node) const {
+    if (node.op() != Opcode::CallFunction || !node.target().ends_with("operator.getitem") || node.inputs().empty())
+      return node;
+    const Node& source = m_module.graph.node(node.inputs()[0]);
+    return source.meta().value.tensor() == nullptr ? makerOf(source) : node;
+  }
+
+  /// Ops that choose among layouts that leave no hole and share no element.
+  static bool givesPacked(const Node& node) {
+    constexpr std::string_view marks[] = {"aten.convolution.", "aten.conv2d.",         "aten.linear.", "aten.matmul.",
+                                          "batch_norm",        "nn.functional.linear", "torch.matmul", "torch.conv2d"};
+    return std::ranges::any_of(marks,
+                               [&](std::string_view mark) { return node.target().find(mark) != std::string::npos; });
+  }
+  /// Also where it is not known in numbers.
+  static bool isPacked(const ValueMeta& meta) {
+    const TensorMeta* tensor = meta.tensor();
+    if (tensor == nullptr || tensor->sizes.size() != tensor->strides.size()) return true;
+    std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride and size
+    for (std::size_t i = 0; i < tensor->sizes.size(); ++i) {
+      if (!tensor->sizes[i].hint || !tensor->strides[i].hint || *tensor->sizes[i].hint == 0) return true;
+      if (*tensor->sizes[i].hint > 1) steps.emplace_back(*tensor->strides[i].hint, *tensor->sizes[i].hint);
+    }
+    std::ranges::sort(steps);
+    std::int64_t expected = 1;
+    for (const auto& [stride, size] : steps) {
+      if (stride != expected) return false;
+      expected *= size;
+    }
+    return true;
   }
 
   /// Whether the old meta says the same, and in symbols (as they were recorded) wherever the new one does.

@@ -26,7 +26,7 @@ struct ShapeConflict {
 
 /// Every node's op on the recorded values of its arguments, against the node's own recorded value. Sizes and strides
 /// count where both are numbers; strides of dimensions of size 1 or less do not, nor those that a kernel of a library
-/// chooses (convolutions, attention, linear layers). Recorded values stay what later nodes see.
+/// chooses (convolutions, attention, linear layers), but for such as leave holes. Recorded values stay what later nodes see.
 std::vector<ShapeConflict> shapeConflicts(const GraphModule& module);
 /// "dtype", "shape" or "stride" where they contradict each other.
 std::optional<std::string> contradictionOf(const ValueMeta& recorded, const ValueMeta& derived);
