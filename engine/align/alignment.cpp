@@ -124,7 +124,7 @@ class Judge {
       // A log that hashes inputs behind the call tells of what is written in place what became of it.
       if (inPlace && gap.kind != GapKind::Equal && isWritten(pair, value)) return;
       noteHidden(pair, value);
-      worsen(pair.inputs, std::move(gap));
+      worsen(pair.inputs, asGiven(value, std::move(gap)));
     };
     if (run)
       forNearest({}, takenB, 0, input);
@@ -185,6 +185,15 @@ class Judge {
         if (!value.hash.empty() && m_valuesA.nearest(value) == nullptr) m_byHash.emplace(value.hash, pair.outputs);
   }
 
+  /// A difference that grew by rounding where the value was given is none of what takes it.
+  ValueGap asGiven(const StepValue& value, ValueGap gap) const {
+    const ValueGap* known = gap.kind == GapKind::Wrong ? knownGap(value) : nullptr;
+    const bool grown = known != nullptr && known->kind == GapKind::Rounding && gap.relative >= 0 &&
+                       gap.relative <= 2 * known->relative;
+    if (grown) gap.kind = GapKind::Rounding;
+    return gap;
+  }
+
   /// What was found of the value where it was given.
   const ValueGap* knownGap(const StepValue& value) const {
     const auto found = m_byHash.find(value.hash);
@@ -232,13 +241,18 @@ class Judge {
   /// Results by their number and by their shape, for recordings that tell nothing of what calls take.
   void remember(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) {
     if (value.id >= 0) m_byId[value.id] = gap;
+    if (!value.hash.empty() && differs(gap.kind)) m_byHash[value.hash] = gap;
     m_byShape[value.text()] = gap;
-    const bool hidden =
-        gap.kind == GapKind::Rounding && gap.basis != "bits" && hidesItsValues(m_b[pair.steps.b.back()]);
-    if (hidden && !value.hash.empty())
-      m_hidden[value.hash] = m_alignment.pairs.size();
-    else if (hidden && value.id >= 0)
-      m_hidden[fmt::format("#{}", value.id)] = m_alignment.pairs.size();
+    if (gap.kind != GapKind::Rounding || gap.basis == "bits") return;
+    const RunStep& step = m_b[pair.steps.b.back()];
+    const bool handsOn = passesThrough(step) || (!step.kernel && roundingCause(step).products);
+    std::size_t from = handsOn ? pair.reachesBack : SIZE_MAX;
+    if (hidesItsValues(step)) from = std::min(from, m_alignment.pairs.size());
+    if (from == SIZE_MAX) return;
+    if (!value.hash.empty())
+      m_hidden[value.hash] = from;
+    else if (value.id >= 0)
+      m_hidden[fmt::format("#{}", value.id)] = from;
   }
 
   void noteHidden(AlignedPair& pair, const StepValue& value) const {
@@ -341,9 +355,10 @@ class Judge {
   bool m_shortProducts;
   RunAlignment m_alignment;
   std::unordered_map<std::int64_t, ValueGap> m_byId;
-  std::unordered_map<std::string, ValueGap> m_byHash;  ///< of values that are wrong
+  std::unordered_map<std::string, ValueGap> m_byHash;  ///< of results that differ
   std::unordered_map<std::string, ValueGap> m_byShape;
-  std::unordered_map<std::string, std::size_t> m_hidden;  ///< results whose sums say nothing, and their pairs
+  std::unordered_map<std::string, std::size_t>
+      m_hidden;  ///< results whose sums say little, and the pairs they come from
 };
 
 /// Whether products with inputs that agree are apart as those of TF32 are, and none is nearer: then that is how one of the

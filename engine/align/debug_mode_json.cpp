@@ -1,7 +1,7 @@
 // DebugMode.save_logs: one JSON document with a flat list of calls, each with its depth.
 #include "engine/align/log_steps.h"
 #include "engine/align/read_recording.h"
-#include "engine/capture/common/json.h"
+#include "engine/capture/common/json_into.h"
 
 namespace kerf::inline align {
 
@@ -26,7 +26,7 @@ class HashTree {
     std::vector<std::pair<std::string, HashLeaves>> found;
     if (m_json.null()) return found;
     KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
-      if (key != "items") return skip();
+      if (key != "items") return passOver(m_json);
       return m_json.forEachElement([&]() -> Result<void> {
         std::string name;
         HashLeaves leaves;
@@ -39,11 +39,6 @@ class HashTree {
   }
 
  private:
-  Result<void> skip() {
-    KERF_CHECK(m_json.skip());
-    return {};
-  }
-
   /// ["key", value]
   Result<void> pair(std::string& name, HashLeaves& leaves) {
     bool first = true;
@@ -55,10 +50,10 @@ class HashTree {
   }
 
   Result<void> value(HashLeaves& leaves) {
-    if (m_json.peek() != '{') return skip();
+    if (m_json.peek() != '{') return passOver(m_json);
     return m_json.forEachMember([&](const std::string& key) -> Result<void> {
       if (key == "value") return leaf(leaves);
-      if (key != "items") return skip();
+      if (key != "items") return passOver(m_json);
       return m_json.forEachElement([&]() -> Result<void> {
         std::string name;
         return m_json.peek() == '[' ? pair(name, leaves) : value(leaves);
@@ -97,7 +92,7 @@ class LogReader {
 
  private:
   Result<void> document(const std::string& key) {
-    if (key == "format") return into(m_format);
+    if (key == "format") return takeString(m_json, m_format);
     if (key == "version") {
       KERF_TRY(m_version, m_json.integer());
       return {};
@@ -107,21 +102,21 @@ class LogReader {
         if (++m_count > mostSteps) return fail(ErrorCode::TooLarge, "the log has more than {} calls", mostSteps);
         return call();
       });
-    return skip();
+    return passOver(m_json);
   }
 
   Result<void> call() {
     LogCall call;
     std::string type, keywords, stack, forward;
     KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
-      if (key == "type") return into(type);
-      if (key == "op_name" || key == "kernel_name" || key == "tag") return into(call.name);
-      if (key == "header") return into(call.header);
-      if (key == "args_str") return into(call.arguments);
-      if (key == "kwargs_str") return into(keywords);
-      if (key == "output_str") return into(call.output);
-      if (key == "stack_trace") return into(stack);
-      if (key == "fwd_stack_trace") return into(forward);
+      if (key == "type") return takeString(m_json, type);
+      if (key == "op_name" || key == "kernel_name" || key == "tag") return takeString(m_json, call.name);
+      if (key == "header") return takeString(m_json, call.header);
+      if (key == "args_str") return takeString(m_json, call.arguments);
+      if (key == "kwargs_str") return takeString(m_json, keywords);
+      if (key == "output_str") return takeString(m_json, call.output);
+      if (key == "stack_trace") return takeString(m_json, stack);
+      if (key == "fwd_stack_trace") return takeString(m_json, forward);
       if (key == "log") return hashes(call);
       if (key == "pre_hashes") return named(call.kernelBefore);
       if (key == "post_hashes") return named(call.kernelAfter);
@@ -130,7 +125,7 @@ class LogReader {
         call.depth = int(std::clamp<std::int64_t>(depth, 0, 1 << 20));
         return {};
       }
-      return skip();
+      return passOver(m_json);
     }));
     call.kind = type == "op"              ? LogCall::Kind::Op
                 : type == "triton_kernel" ? LogCall::Kind::Kernel
@@ -156,16 +151,6 @@ class LogReader {
 
   Result<void> named(std::vector<std::pair<std::string, HashLeaves>>& found) {
     KERF_TRY(found, HashTree(m_json).members());
-    return {};
-  }
-
-  Result<void> into(std::string& text) {
-    if (m_json.peek() != '"') return skip();
-    KERF_TRY(text, m_json.string());
-    return {};
-  }
-  Result<void> skip() {
-    KERF_CHECK(m_json.skip());
     return {};
   }
 

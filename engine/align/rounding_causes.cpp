@@ -79,7 +79,8 @@ RoundingCause roundingCause(const RunStep& step) {
 }
 
 bool hidesItsValues(const RunStep& step) {
-  return says(step, "softmax") && !says(step, "log_softmax") && !says(step, "backward");
+  if (says(step, "backward") || says(step, "log_softmax")) return false;
+  return says(step, "softmax") || says(step, "attention") || says(step, "attn");
 }
 
 bool passesThrough(const RunStep& step) {

@@ -18,7 +18,7 @@ struct RoundingCause {
 /// Of the step, or of what a kernel says it computes.
 RoundingCause roundingCause(const RunStep& step);
 
-/// Whether a result's sum of magnitudes is the same whatever the values are, as that of a softmax is.
+/// Whether a result's sum of magnitudes says little of its values, as that of a softmax, or of an average with its weights.
 bool hidesItsValues(const RunStep& step);
 
 /// Whether it gives what it takes, seen or laid out in another way: "detach", "view", "clone".

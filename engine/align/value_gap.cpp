@@ -32,9 +32,13 @@ double relativeDifference(double a, double b) {
 
 bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+/// Beyond this many times its dtype's rounding no difference is taken for rounding that has grown.
+constexpr double mostGrowth = 3000;
+
 GapKind judged(double relative, double allowed, double amplified) {
   if (std::isnan(relative)) return GapKind::Wrong;
-  return relative <= std::max(allowed, amplification * amplified) ? GapKind::Rounding : GapKind::Wrong;
+  const double grown = std::min(amplification * amplified, mostGrowth * allowed);
+  return relative <= std::max(allowed, grown) ? GapKind::Rounding : GapKind::Wrong;
 }
 
 /// The coarser dtype of both decides.
@@ -60,6 +64,8 @@ ValueGap gapOfData(const StepValue& a, const StepValue& b, double amplified) {
 
 ValueGap gapOfSums(const StepValue& a, const StepValue& b, double amplified) {
   ValueGap gap{.basis = "sum of magnitudes"};
+  // One NaN or infinity hides all other elements, and its place.
+  if (!std::isfinite(*a.l1) && !std::isfinite(*b.l1)) return {};
   if (sameNumber(*a.l1, *b.l1)) return {GapKind::Equal, gap.basis, 0};
   gap.relative = relativeDifference(*a.l1, *b.l1);
   gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::figure), amplified);
@@ -71,7 +77,7 @@ ValueGap gapOfStats(const StepValue& a, const StepValue& b, double amplified) {
   ValueGap gap{.basis = "figures"};
   if (x.nan != y.nan || x.inf != y.inf) return {GapKind::Wrong, gap.basis};
   if (sameNumber(x.min, y.min) && sameNumber(x.max, y.max) && sameNumber(x.mean, y.mean) && sameNumber(x.norm, y.norm))
-    return {GapKind::Equal, gap.basis, 0};
+    return x.nan + x.inf > 0 ? ValueGap{} : ValueGap{GapKind::Equal, gap.basis, 0};  // as many, but where?
   const double scale = std::max({std::abs(x.min), std::abs(x.max), std::abs(y.min), std::abs(y.max), 1e-30});
   const auto apart = [&](double p, double q) { return sameNumber(p, q) ? 0.0 : std::abs(p - q) / scale; };
   gap.relative =

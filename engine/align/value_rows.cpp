@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "engine/align/read_recording.h"
-#include "engine/capture/common/json.h"
+#include "engine/capture/common/json_into.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf::inline align {
@@ -33,8 +33,8 @@ class ValueRow {
 
  private:
   Result<void> member(const std::string& key) {
-    if (key == "graph") return into(graph);
-    if (key == "node") return into(node);
+    if (key == "graph") return takeString(m_json, graph);
+    if (key == "node") return takeString(m_json, node);
     if (key == "call" && m_json.peek() != '"') {
       KERF_TRY(call, m_json.integer());
       return {};
@@ -57,11 +57,11 @@ class ValueRow {
 
   Result<void> about(const std::string& key, StepValue& into_) {
     if (key == "dtype") {
-      KERF_CHECK(into(into_.dtype));
+      KERF_CHECK(takeString(m_json, into_.dtype));
       into_.dtype = shortDtype(into_.dtype);
       return {};
     }
-    if (key != "shape" || m_json.peek() != '[') return skip();
+    if (key != "shape" || m_json.peek() != '[') return passOver(m_json);
     into_.shaped = true;
     into_.shape.clear();
     return m_json.forEachElement([&]() -> Result<void> {
@@ -79,28 +79,18 @@ class ValueRow {
       of.hash = "kerf:" + hash;
       return {};
     }
-    if (m_json.peek() != '{') return skip();
+    if (m_json.peek() != '{') return passOver(m_json);
     ElementStats stats;
     const std::pair<std::string_view, double*> places[] = {{"min", &stats.min},   {"max", &stats.max},
                                                            {"mean", &stats.mean}, {"norm", &stats.norm},
                                                            {"nan", &stats.nan},   {"inf", &stats.inf}};
     KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
       const auto place = std::ranges::find(places, key, &std::pair<std::string_view, double*>::first);
-      if (place == std::end(places)) return skip();
+      if (place == std::end(places)) return passOver(m_json);
       KERF_TRY(*place->second, m_json.number());
       return {};
     }));
     of.stats = stats;
-    return {};
-  }
-
-  Result<void> into(std::string& text) {
-    if (m_json.peek() != '"') return skip();
-    KERF_TRY(text, m_json.string());
-    return {};
-  }
-  Result<void> skip() {
-    KERF_CHECK(m_json.skip());
     return {};
   }
 

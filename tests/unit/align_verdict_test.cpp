@@ -96,6 +96,28 @@ TEST(ValueGap, ChecksumsDecideOverSums) {
   EXPECT_EQ(gapBetween(only, other).kind, GapKind::Unequal);
 }
 
+/// One NaN makes a sum NaN, whatever the other elements are and wherever it stands.
+TEST(ValueGap, SumsThatAreNotFiniteSayNothing) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(gapBetween(sum(nan), sum(nan)).kind, GapKind::Unknown);
+  EXPECT_EQ(gapBetween(sum(infinity), sum(infinity)).kind, GapKind::Unknown);
+  EXPECT_EQ(gapBetween(sum(nan, "h:1"), sum(nan, "h:2")).kind, GapKind::Unequal);
+  EXPECT_EQ(gapBetween(sum(nan, "h:1"), sum(nan, "h:1")).kind, GapKind::Equal);
+  StepValue a = sum(0), b = sum(0);
+  a.l1.reset();
+  b.l1.reset();
+  a.stats = b.stats = ElementStats{.min = 0, .max = 1, .mean = 0.5, .norm = 2, .nan = 1};
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Unknown);
+  b.stats->nan = 2;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
+}
+
+/// However often rounding may have grown, a hundredth of a float32 is none.
+TEST(ValueGap, GrowthHasAnEnd) {
+  EXPECT_EQ(gapBetween(sum(5), sum(5.01), 1).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.05), 1).kind, GapKind::Wrong);
+}
+
 TEST(Alignment, OfTheSameRunIsTheSame) {
   for (const char* name : {"mlp-eager.json", "mlp-inductor.json", "mlp-eager.txt", "mlp-eager-train.json"}) {
     const Aligned same(name, name);
@@ -172,6 +194,37 @@ TEST(Alignment, SoftmaxWhoseSumSaysNothingIsNamedToo) {
   const auto all = alignRecordings(a, b);
   ASSERT_EQ(all.first, 1U);
   EXPECT_EQ(all.pairs[1].reachesBack, 0U);
+}
+
+/// A value that came to differ by rounding where it was given is no fault of what takes it.
+TEST(Alignment, RoundingThatHasGrownIsNoFaultOfTheNextStep) {
+  RunRecording a{.kind = "DebugMode log"}, b = a;
+  a.steps = {step("aten.add", {sum(1, "h:1")}, {sum(2, "h:2")}), step("aten.cos", {sum(2, "h:2")}, {sum(3, "h:3")}),
+             step("aten.sin", {sum(3, "h:3")}, {sum(4, "h:4")})};
+  b.steps = {step("aten.add", {sum(1, "h:1")}, {sum(2 + 6e-7, "h:6")}),
+             step("aten.cos", {sum(2 + 6e-7, "h:6")}, {sum(3 + 6e-6, "h:7")}),
+             step("aten.sin", {sum(3 + 6e-6, "h:7")}, {sum(4 + 6e-6, "h:8")})};
+  const auto grown = alignRecordings(a, b);
+  EXPECT_EQ(grown.verdict, AlignVerdict::Rounding);
+  EXPECT_EQ(grown.firstUnequal, 0U);
+  EXPECT_EQ(grown.pairs[2].inputs.kind, GapKind::Rounding);
+  b.steps[2].outputs = {sum(4.04, "h:8")};
+  EXPECT_EQ(alignRecordings(a, b).first, 2U);
+}
+
+TEST(Alignment, WhatHidesItsValuesIsNamedBehindAProductToo) {
+  RunRecording a{.kind = "DebugMode log"}, b = a;
+  a.steps = {step("aten._scaled_dot_product_efficient_attention", {sum(3, "h:1")}, {sum(4, "h:2")}),
+             step("aten.transpose", {sum(4, "h:2")}, {sum(4, "h:2")}),
+             step("aten.mm", {sum(4, "h:2")}, {sum(7, "h:3")}), step("aten.cos", {sum(7, "h:3")}, {sum(5, "h:4")})};
+  b.steps = {step("aten._scaled_dot_product_efficient_attention", {sum(3, "h:1")}, {sum(4 + 1e-7, "h:6")}),
+             step("aten.transpose", {sum(4 + 1e-7, "h:6")}, {sum(4 + 1e-7, "h:6")}),
+             step("aten.mm", {sum(4 + 1e-7, "h:6")}, {sum(7 + 4e-6, "h:7")}),
+             step("aten.cos", {sum(7 + 4e-6, "h:7")}, {sum(5.1, "h:8")})};
+  a.steps[0].kernel = b.steps[0].kernel = true;
+  const auto all = alignRecordings(a, b);
+  ASSERT_EQ(all.first, 3U);
+  EXPECT_EQ(all.pairs[3].reachesBack, 0U);
 }
 
 TEST(Alignment, RandomNumbersAndShortProductsAreNamed) {
