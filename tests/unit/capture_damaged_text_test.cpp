@@ -323,6 +323,24 @@ TEST(OddCalls, ExecutorchNamesAreReadAsAten) {
   EXPECT_EQ(target("e"), "torch.ops.aten.add.Tensor");
 }
 
+TEST(ExecutorchText, OrdersOfDimensionsAreMemoryFormats) {
+  const auto graph = capturedFromReadable(
+      "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[1, 2, 3, 4]\"):\n"
+      "        a = executorch_exir_dialects_edge__ops_dim_order_ops__to_dim_order_copy_default(x, dtype = "
+      "torch.float16, "
+      "dim_order = [0, 2, 3, 1])\n"
+      "        b = torch.ops.dim_order_ops._clone_dim_order.default(x, dim_order = [0, 1, 2, 3])\n"
+      "        c = torch.ops.dim_order_ops._clone_dim_order.default(x, dim_order = [3, 1, 2, 0]);  x = None\n"
+      "        return (a, b, c)\n",
+      {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const Graph& read = graph->module.graph;
+  EXPECT_EQ(read.node(*read.find("a")).target(), "torch.ops.aten._to_copy.default");
+  EXPECT_EQ(*read.node(*read.find("a")).kwargs().back().second.as<MemoryFormat>(), MemoryFormat::ChannelsLast);
+  EXPECT_EQ(read.node(*read.find("b")).target(), "torch.ops.aten.clone.default");
+  EXPECT_EQ(read.node(*read.find("c")).target(), "torch.ops.dim_order_ops._clone_dim_order.default");
+}
+
 TEST(DamagedText, DotsAmongArgumentsAreLeftOut) {
   const Capture capture = imported(
       "graph():\n    %x : [num_users=2] = placeholder[target=x]\n"

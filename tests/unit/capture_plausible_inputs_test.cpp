@@ -183,6 +183,14 @@ TEST(PlausibleInputs, MasksKeepSomethingInEveryRow) {
   EXPECT_GT(std::accumulate(count.begin(), count.end(), 0.0), 5);
 }
 
+TEST(PlausibleInputs, AMaskOfPythonsAssignmentHasAPlaceForEachValue) {
+  const auto graph = graphOf("x: \"f32[2, 3]\", m: \"b8[2, 3]\", v: \"f32[2]\"",
+                             line("x[m] = v;  setitem = x;  m = v = setitem = None") + line("return (x,)"));
+  const Made inputs = made(graph);
+  const auto mask = valuesOf(inputs.tensors.at(1));
+  EXPECT_EQ(std::accumulate(mask.begin(), mask.end(), 0.0), 2);
+}
+
 TEST(PlausibleInputs, SavedSoftmaxIsOne) {
   const auto graph =
       graphOf("g: \"f32[4, 5]\", y: \"f32[4, 5]\", z: \"f32[4, 5]\"",

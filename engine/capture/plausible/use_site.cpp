@@ -24,6 +24,7 @@ const std::vector<PythonOrder>& pythonOrders() {
       {"cross_entropy", {"self", "target", "weight"}},
       {"grid_sample", {"self", "grid"}},
       {"gaussian_nll_loss", {"self", "target", "var"}},
+      {"setitem", {"self", "index", "value"}},
   };
   return orders;
 }

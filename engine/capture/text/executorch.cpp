@@ -104,6 +104,44 @@ void readAlloc(Graph& graph, NodeId id) {
   graph.setKwargs(id, {{"dtype", dtype}});
 }
 
+/// The memory format of a 4-d or 5-d order of dimensions; none for one that has no name.
+std::optional<MemoryFormat> formatOf(const Argument& order) {
+  const ListArgument* list = order.asList();
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::int64_t> dims;
+  for (const Argument& item : list->items)
+    if (const auto* dim = item.as<std::int64_t>()) dims.push_back(*dim);
+  if (dims == std::vector<std::int64_t>{0, 2, 3, 1}) return MemoryFormat::ChannelsLast;
+  if (dims == std::vector<std::int64_t>{0, 2, 3, 4, 1}) return MemoryFormat::ChannelsLast3d;
+  return std::ranges::is_sorted(dims) ? std::optional(MemoryFormat::Contiguous) : std::nullopt;
+}
+
+/// `_to_dim_order_copy(x, dim_order = [0, 1])`: the ATen op with a memory format in the place of the order.
+void readDimOrder(Graph& graph, NodeId id) {
+  struct Row {
+    std::string_view name, target;
+  };
+  constexpr Row rows[] = {{"_to_dim_order_copy", "aten._to_copy.default"},
+                          {"_clone_dim_order", "aten.clone.default"},
+                          {"_empty_dim_order", "aten.empty.memory_format"}};
+  constexpr std::string_view space = "torch.ops.dim_order_ops.";
+  const std::string_view target = graph.node(id).target();
+  if (!target.starts_with(space)) return;
+  const std::string_view name = target.substr(space.size(), target.rfind('.') - space.size());
+  const auto* row = std::ranges::find(rows, name, &Row::name);
+  if (row == std::end(rows)) return;
+  KeywordArguments kwargs = graph.node(id).kwargs();
+  const auto order = std::ranges::find(kwargs, std::string("dim_order"), &std::pair<std::string, Argument>::first);
+  if (order != kwargs.end()) {
+    const auto format = formatOf(order->second);
+    if (!format && !order->second.isNone()) return;
+    kwargs.erase(order);
+    if (format) kwargs.emplace_back("memory_format", Argument(*format));
+  }
+  graph.setTarget(id, fmt::format("{}{}", opsMark, row->target));
+  graph.setKwargs(id, std::move(kwargs));
+}
+
 }  // namespace
 
 void readExecutorchCalls(GraphModule& module, std::vector<std::string>* notes) {
@@ -122,6 +160,7 @@ void readExecutorchCalls(GraphModule& module, std::vector<std::string>* notes) {
     } else if (target.ends_with(viewMark)) {
       graph.setTarget(id, "torch.ops.aten.view.default");
     }
+    readDimOrder(graph, id);
     if (isOutOverload(graph.node(id)) && splitOutOverload(graph, id)) ++outs;
   }
   if (outs > 0 && notes != nullptr)

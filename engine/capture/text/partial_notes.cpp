@@ -16,19 +16,31 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+/// The line at which the text ends is told once.
+bool isCutLine(const PartialReading& partial, const PartialReading::Skipped& skipped) {
+  return partial.endLine > 0 && skipped.line == partial.endLine;
+}
+
+std::string whyCut(const PartialReading& partial) {
+  const auto found = std::ranges::find_if(
+      partial.skipped, [&](const PartialReading::Skipped& skipped) { return isCutLine(partial, skipped); });
+  return found == partial.skipped.end() ? std::string() : "; that line is left out: " + found->message;
+}
+
 }  // namespace
 
 std::vector<std::string> partialNotes(const std::string& graph, const PartialReading& partial) {
   std::vector<std::string> notes;
   if (partial.endLine > 0)
-    notes.push_back(fmt::format("{}: cut at line {}, before it returns anything: what nothing uses is returned: {}",
-                                graph, partial.endLine, listed(partial.outputs)));
+    notes.push_back(fmt::format("{}: cut at line {}, before it returns anything: what nothing uses is returned: {}{}",
+                                graph, partial.endLine, listed(partial.outputs), whyCut(partial)));
   if (!partial.inputs.empty())
     notes.push_back(fmt::format("{}: the text does not define {}: {}", graph, listed(partial.inputs),
                                 partial.inputs.size() == 1 ? "it is an input" : "they are inputs"));
   for (std::size_t i = 0; i < std::min(partial.skipped.size(), mostStatements); ++i)
-    notes.push_back(
-        fmt::format("{}: line {} is left out: {}", graph, partial.skipped[i].line, partial.skipped[i].message));
+    if (!isCutLine(partial, partial.skipped[i]))
+      notes.push_back(
+          fmt::format("{}: line {} is left out: {}", graph, partial.skipped[i].line, partial.skipped[i].message));
   for (std::size_t i = 0; i < std::min(partial.shortened.size(), mostStatements); ++i)
     notes.push_back(fmt::format("{}: line {} is shortened with '...': what stood behind it is missing", graph,
                                 partial.shortened[i]));

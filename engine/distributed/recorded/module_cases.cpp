@@ -219,16 +219,8 @@ Result<void> checkModuleCase(const Json& line, const SavedTensors& tensors, Rank
     KERF_TRY(ranks[std::size_t(link.rank())], rankStep(test, rank));
     return {};
   });
-  const Result<void> ran = firstCause(results);
-  if (isRefused) {
-    report.note(test.id, RanksField::Refusals, ran ? refusalDifference(test, ranks) : std::string());
-    return {};
-  }
-  if (!ran) {
-    report.note(test.id, RanksField::Values, "fails: " + ran.error().text());
-    return {};
-  }
-  StepComparison(test, ranks, report).all();
+  if (report.ran(test.id, isRefused, firstCause(results), [&] { return refusalDifference(test, ranks); }))
+    StepComparison(test, ranks, report).all();
   return {};
 }
 

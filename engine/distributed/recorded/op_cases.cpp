@@ -356,16 +356,8 @@ Result<void> checkOpCase(const Json& line, const SavedTensors& tensors, RanksRep
   const auto results = runRanks(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
     return runRank(test, link, ranks[std::size_t(link.rank())]);
   });
-  const Result<void> ran = firstCause(results);
-  if (isRefused) {
-    report.note(test.id, RanksField::Refusals, ran ? refusalDifference(test, ranks) : std::string());
-    return {};
-  }
-  if (!ran) {
-    report.note(test.id, RanksField::Values, "fails: " + ran.error().text());
-    return {};
-  }
-  Comparison(test, ranks, report).all();
+  if (report.ran(test.id, isRefused, firstCause(results), [&] { return refusalDifference(test, ranks); }))
+    Comparison(test, ranks, report).all();
   return {};
 }
 

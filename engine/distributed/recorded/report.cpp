@@ -11,4 +11,13 @@ void RanksReport::note(const std::string& id, RanksField field, const std::strin
     differences.push_back({id, std::string(ranksFieldNames[std::size_t(field)]), difference});
 }
 
+bool RanksReport::ran(const std::string& id, bool isRefused, const Result<void>& outcome,
+                      const std::function<std::string()>& refusalDifference) {
+  if (isRefused)
+    note(id, RanksField::Refusals, outcome ? refusalDifference() : std::string());
+  else if (!outcome)
+    note(id, RanksField::Values, "fails: " + outcome.error().text());
+  return !isRefused && outcome;
+}
+
 }  // namespace kerf::inline distributed::inline recorded

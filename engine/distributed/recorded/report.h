@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct RanksReport {
 
   /// `difference` is empty where it is equal.
   void note(const std::string& id, RanksField field, const std::string& difference);
+  /// Whether ranks that ran have results to compare. Notes whether they refused what PyTorch did, and that they fail.
+  bool ran(const std::string& id, bool isRefused, const Result<void>& outcome,
+           const std::function<std::string()>& refusalDifference);
   bool allEqual() const { return differences.empty(); }
 };
 
