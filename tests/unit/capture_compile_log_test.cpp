@@ -207,7 +207,9 @@ TEST(CompileLog, AnswersInSentences) {
   EXPECT_TRUE(
       has("2 recompiles because `x.size(0)` changed (2, 5 → 5, 7): [0/1] [0/2], b>.py:12; "
           "`torch._dynamo.mark_dynamic(x, 0)` before the call compiles it once"));
-  EXPECT_TRUE(has("1 recompile because the identity of fn changed: [0/3], b>.py:12"));
+  EXPECT_TRUE(
+      has("1 recompile because the identity of fn changed: [0/3], b>.py:12; functions and objects are compared by "
+          "identity: keep one instead of making it anew for each call"));
   EXPECT_TRUE(has("1 graph break at train.py:41 (Data-dependent branching)"));
   EXPECT_TRUE(has("1 restart: [1/0_1] 'skip function graph_break'"));
   EXPECT_TRUE(has("1 failure: [2/0] torch._dynamo.exc.Unsupported: Observed exception at train.py:51"));

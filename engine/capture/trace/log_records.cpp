@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -26,13 +27,11 @@ Json frameOf(std::string_view place) {
   place = place.substr(0, place.find(" ("));
   const std::string_view file = place.substr(0, place.find(" in "));
   const std::size_t colon = file.rfind(':');
-  if (colon == file.npos || colon + 1 == file.size() ||
-      file.substr(colon + 1).find_first_not_of("0123456789") != file.npos)
-    return frames;
+  std::int64_t line = 0;
+  const char* const end = file.data() + file.size();
+  if (colon == file.npos || std::from_chars(file.data() + colon + 1, end, line).ptr != end || line <= 0) return frames;
   const std::string_view name = file.size() == place.size() ? std::string_view() : place.substr(file.size() + 4);
-  Json frame{{"line", std::atoll(std::string(file.substr(colon + 1)).c_str())},
-             {"name", std::string(name)},
-             {"filename", std::string(file.substr(0, colon))}};
+  Json frame{{"line", line}, {"name", std::string(name)}, {"filename", std::string(file.substr(0, colon))}};
   if (!code.empty()) frame["loc"] = std::string(code);
   frames.push_back(std::move(frame));
   return frames;

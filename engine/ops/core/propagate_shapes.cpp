@@ -212,10 +212,10 @@ class Propagation {
 
   /// Ops whose kernels choose the layout of what they give, each device its own, and what is taken out of their results.
   bool choosesStrides(const Node& node) const {
-    constexpr std::string_view marks[] = {"conv",   "attention",     "batch_norm", "cudnn",       "miopen",
-                                          "mkldnn", "rnn",           "lstm",       "gru",         "linalg",
-                                          "fft",    "matmul",        "linear",     "einsum",      "empty",
-                                          "scaled", "instance_norm", "group_norm", "higher_order"};
+    constexpr std::string_view marks[] = {
+        "convolution", "conv1d", "conv2d", "conv3d", "conv_",         "attention",  "batch_norm",  "cudnn",
+        "miopen",      "mkldnn", "rnn",    "lstm",   "gru",           "linalg",     "fft",         "matmul",
+        "linear",      "einsum", "empty",  "scaled", "instance_norm", "group_norm", "higher_order"};
     const Node& maker = makerOf(node);
     const std::string& target = maker.target();
     return (maker.op() != Opcode::CallFunction && maker.op() != Opcode::CallMethod) ||
@@ -232,8 +232,9 @@ class Propagation {
 
   /// Ops that choose among layouts that leave no hole and share no element.
   static bool givesPacked(const Node& node) {
-    constexpr std::string_view marks[] = {"aten.convolution.", "aten.conv2d.",         "aten.linear.", "aten.matmul.",
-                                          "batch_norm",        "nn.functional.linear", "torch.matmul", "torch.conv2d"};
+    constexpr std::string_view marks[] = {"aten.convolution.", "aten.conv2d.", "aten.linear.",         "aten.matmul.",
+                                          "batch_norm",        "_nn.linear",   "nn.functional.linear", "torch.matmul",
+                                          "torch.conv2d",      "fft_"};
     return std::ranges::any_of(marks,
                                [&](std::string_view mark) { return node.target().find(mark) != std::string::npos; });
   }

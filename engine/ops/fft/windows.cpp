@@ -1,6 +1,7 @@
 // Window functions (hann, hamming, blackman, bartlett, kaiser) and single ops that fit no other family.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
@@ -38,10 +39,14 @@ double blackman(const BoundArguments&, double x) {
   return 0.42 - 0.5 * std::cos(2 * M_PI * x) + 0.08 * std::cos(4 * M_PI * x);
 }
 double bartlett(const BoundArguments&, double x) { return 1 - std::abs(2 * x - 1); }
+/// The modified Bessel function I₀, which is even; the standard library's takes what is finite and not negative.
+double besselI0(double x) {
+  return std::isfinite(x) ? std::cyl_bessel_i(0.0, std::abs(x)) : std::numeric_limits<double>::quiet_NaN();
+}
 double kaiser(const BoundArguments& args, double x) {
   const bool given = args.op->schema.arguments.size() > 2 && args.op->schema.arguments[2].name == "beta";
   const double beta = given ? args.number(2) : 12.0, place = 2 * x - 1;
-  return std::cyl_bessel_i(0.0, beta * std::sqrt(std::max(0.0, 1 - place * place))) / std::cyl_bessel_i(0.0, beta);
+  return besselI0(beta * std::sqrt(std::max(0.0, 1 - place * place))) / besselI0(beta);
 }
 
 template <WindowFunction function>

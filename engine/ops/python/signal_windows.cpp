@@ -133,7 +133,9 @@ Result<Value> gaussian(const PythonCall& call) {
 }
 
 Result<Value> kaiser(const PythonCall& call) {
-  if (call.number(SIZE_MAX, "beta", 12) < 0) return fail(ErrorCode::BadInput, "kaiser: beta must be non-negative");
+  const double beta = call.number(SIZE_MAX, "beta", 12);
+  if (!(beta >= 0) || !std::isfinite(beta))
+    return fail(ErrorCode::BadInput, "kaiser: beta must be finite and not negative");
   return Window(call).done([](Window& w) {
     const double beta = w.number("beta", 12);
     const Value place = w.line(-beta, 2 * beta / double(w.whole() - 1));
