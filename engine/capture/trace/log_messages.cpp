@@ -153,7 +153,7 @@ bool isBlankText(std::string_view text) { return trimmedText(text).empty(); }
 /// Cuts lines into messages.
 class MessageReader {
  public:
-  std::vector<LogMessage> run(std::string_view text) {
+  std::vector<PrintedMessage> run(std::string_view text) {
     int number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -180,13 +180,13 @@ class MessageReader {
   /// Guards print a tree below their head, and code may hold any words.
   bool belongsToOpen(const LogLine& line, const Beginning& row) const {
     if (!m_open || !continues(line)) return false;
-    const LogMessage& last = m_messages.back();
+    const PrintedMessage& last = m_messages.back();
     if (row.artifact == "guards") return last.artifact == "guards" && row.words.starts_with("TREE");
     return last.artifact == "output_code" && row.artifact != "output_code";
   }
 
   void begin(const LogLine& line, std::string_view artifact, int number) {
-    LogMessage message;
+    PrintedMessage message;
     message.artifact = line.artifact.empty() || artifact == "limit" ? artifact : line.artifact;
     message.id = line.id;
     message.rank = line.rank;
@@ -201,7 +201,7 @@ class MessageReader {
 
   /// Prefixed lines go on by their prefix; others until a blank line, but for trees and code.
   bool continues(const LogLine& line) const {
-    const LogMessage& last = m_messages.back();
+    const PrintedMessage& last = m_messages.back();
     if (line.prefixed)
       return m_prefixed && line.artifact == m_own && line.id.text() == last.id.text() && line.rank == last.rank &&
              (!m_own.empty() || placeOf(line) == m_place);
@@ -212,7 +212,7 @@ class MessageReader {
   /// File and line, without the time before them.
   static std::string_view placeOf(const LogLine& line) { return line.place.substr(line.place.rfind(' ') + 1); }
 
-  std::vector<LogMessage> m_messages;
+  std::vector<PrintedMessage> m_messages;
   std::string_view m_place;
   std::string m_own;  ///< the artifact that the open message's lines name
   bool m_open = false, m_prefixed = false;
@@ -250,6 +250,6 @@ CompileNumbers compileNumbers(std::string_view text) {
   return id;
 }
 
-std::vector<LogMessage> logMessages(std::string_view text) { return MessageReader().run(text); }
+std::vector<PrintedMessage> logMessages(std::string_view text) { return MessageReader().run(text); }
 
 }  // namespace kerf::inline capture::trace

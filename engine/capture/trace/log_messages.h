@@ -9,7 +9,7 @@
 
 namespace kerf::inline capture::trace {
 
-struct LogMessage {
+struct PrintedMessage {
   std::string artifact;  ///< "graph_breaks"; empty where the prefix is lost or tells none
   CompileNumbers id;
   int rank = -1;
@@ -18,7 +18,7 @@ struct LogMessage {
 };
 
 /// In the order of the text. What belongs to no message is left out. The views are into `text`.
-std::vector<LogMessage> logMessages(std::string_view text);
+std::vector<PrintedMessage> logMessages(std::string_view text);
 
 /// "[!0/1/2_1]", with or without brackets, as numbers; none for what is no compile id.
 CompileNumbers compileNumbers(std::string_view text);

@@ -39,13 +39,13 @@ Json frameOf(std::string_view place) {
 
 class RecordWriter {
  public:
-  LogRecords run(const std::vector<LogMessage>& messages) {
-    for (const LogMessage& message : messages) write(message);
+  LogRecords run(const std::vector<PrintedMessage>& messages) {
+    for (const PrintedMessage& message : messages) write(message);
     return std::move(m_made);
   }
 
   /// `fallback`: where a record without a compile id comes from.
-  void add(const LogMessage& from, std::string_view kind, Json value, const Lines& payload = {},
+  void add(const PrintedMessage& from, std::string_view kind, Json value, const Lines& payload = {},
            const Json& fallback = Json::array()) {
     Json header;
     header[std::string(kind)] = std::move(value);
@@ -77,9 +77,9 @@ class RecordWriter {
   LogRecords m_made;
 
  private:
-  void write(const LogMessage& message);
+  void write(const PrintedMessage& message);
 
-  void addStart(const LogMessage& message, std::string_view function, std::string_view place) {
+  void addStart(const PrintedMessage& message, std::string_view function, std::string_view place) {
     const Json stack = frameOf(fmt::format("{} in {}", place, function));
     std::string& known = m_started[fmt::format("{} {}", message.rank, message.id.text())];
     if (stack.empty() || message.id.text().empty() || known == stack.dump()) return;
@@ -87,23 +87,23 @@ class RecordWriter {
     known = stack.dump();
   }
 
-  void graphBreak(const LogMessage& message);
-  void recompile(const LogMessage& message);
-  void limit(const LogMessage& message);
-  void guards(const LogMessage& message);
-  void size(const LogMessage& message);
-  void code(const LogMessage& message);
-  void start(const LogMessage& message);
-  void other(const LogMessage& message);
+  void graphBreak(const PrintedMessage& message);
+  void recompile(const PrintedMessage& message);
+  void limit(const PrintedMessage& message);
+  void guards(const PrintedMessage& message);
+  void size(const PrintedMessage& message);
+  void code(const PrintedMessage& message);
+  void start(const PrintedMessage& message);
+  void other(const PrintedMessage& message);
 
   std::map<std::string, std::string> m_started;
   std::map<std::string, std::int64_t>
       m_compiled;  ///< of frames whose lines have lost their ids: the newest compilation
 };
 
-Lines linesOf(const LogMessage& message) { return {message.lines.begin(), message.lines.end()}; }
+Lines linesOf(const PrintedMessage& message) { return {message.lines.begin(), message.lines.end()}; }
 
-void RecordWriter::graphBreak(const LogMessage& message) {
+void RecordWriter::graphBreak(const PrintedMessage& message) {
   const std::string_view first = trimmedText(message.lines.front());
   constexpr std::string_view mark = "in user code at ";
   const std::size_t at = first.find(mark);
@@ -119,7 +119,7 @@ bool namesCompilation(std::string_view reason) {
 }
 
 /// The reasons behind "- ", each with the lines that it goes on in: its stack stands behind "- ", too.
-Lines reasonsOf(const LogMessage& message) {
+Lines reasonsOf(const PrintedMessage& message) {
   Lines reasons;
   for (const std::string_view line : message.lines) {
     const std::string_view text = trimmedText(line);
@@ -133,11 +133,11 @@ Lines reasonsOf(const LogMessage& message) {
   return reasons;
 }
 
-void RecordWriter::recompile(const LogMessage& message) {
+void RecordWriter::recompile(const PrintedMessage& message) {
   const auto head = fits("Recompiling function {} in {}", trimmedText(message.lines.front()));
   const Lines reasons = reasonsOf(message);
   if (head.empty()) return;
-  LogMessage own = message;
+  PrintedMessage own = message;
   if (own.id.text().empty() && !reasons.empty()) {  // "0/1: …": the compilation after the newest one
     own.id = compileNumbers(std::string_view(reasons.front()).substr(0, reasons.front().find(':')));
     if (own.id.frame && own.id.compile) {
@@ -153,7 +153,7 @@ void RecordWriter::recompile(const LogMessage& message) {
         frameOf(fmt::format("{} in {}", head[1], head[0])));
 }
 
-void RecordWriter::limit(const LogMessage& message) {
+void RecordWriter::limit(const PrintedMessage& message) {
   std::string function, place, reason;
   for (const std::string_view line : message.lines) {
     const std::string_view text = trimmedText(line);
@@ -180,7 +180,7 @@ void RecordWriter::limit(const LogMessage& message) {
 }
 
 /// The tree that newer versions print; of older ones a list of conditions, each with its place behind "#".
-void RecordWriter::guards(const LogMessage& message) {
+void RecordWriter::guards(const PrintedMessage& message) {
   const bool tree =
       std::ranges::any_of(message.lines, [](std::string_view line) { return line.find("+- ") != line.npos; });
   if (tree) return add(message, "dynamo_cpp_guards_str", Json::object(), linesOf(message));
@@ -226,7 +226,7 @@ constexpr std::array sizeForms{
     SizeForm{"runtime_assert {} [guard added]{}", "guard_added", {"expr", "user_stack"}},
     SizeForm{"set_replacement {} = {} ({}){}", "symbolic_shape_specialization", {"symbol", "value", "reason"}}};
 
-void RecordWriter::size(const LogMessage& message) {
+void RecordWriter::size(const PrintedMessage& message) {
   const std::string_view text = trimmedText(message.lines.front());
   for (const SizeForm& form : sizeForms) {
     const auto holes = fits(form.pattern, text);
@@ -247,7 +247,7 @@ void RecordWriter::size(const LogMessage& message) {
   }
 }
 
-void RecordWriter::code(const LogMessage& message) {
+void RecordWriter::code(const PrintedMessage& message) {
   const std::string_view first = trimmedText(message.lines.front());
   if (const auto written = fits("Output code written to: {}", first); !written.empty())
     return add(message, "link", Json{{"name", "output code"}, {"url", std::string(written[0])}});
@@ -256,7 +256,7 @@ void RecordWriter::code(const LogMessage& message) {
   if (!lines.empty()) add(message, "inductor_output_code", Json{{"filename", "output_code.py"}}, lines);
 }
 
-void RecordWriter::start(const LogMessage& message) {
+void RecordWriter::start(const PrintedMessage& message) {
   const std::string_view text = trimmedText(message.lines.front());
   constexpr std::string_view mark = "start tracing ";
   const std::string_view rest = text.substr(text.find(mark) + mark.size());
@@ -265,7 +265,7 @@ void RecordWriter::start(const LogMessage& message) {
 }
 
 /// Kept as it stands, but for graphs, which are read as such.
-void RecordWriter::other(const LogMessage& message) {
+void RecordWriter::other(const PrintedMessage& message) {
   const std::string& name = message.artifact;
   if (name.empty() || name == "step" || name == "dynamic" || name.ends_with("graph") || name.ends_with("graphs") ||
       name.find("graph_") != std::string::npos || message.id.text().empty())
@@ -273,10 +273,10 @@ void RecordWriter::other(const LogMessage& message) {
   add(message, "artifact", Json{{"name", name}, {"encoding", "string"}}, linesOf(message));
 }
 
-void RecordWriter::write(const LogMessage& message) {
+void RecordWriter::write(const PrintedMessage& message) {
   struct Row {
     std::string_view artifact;
-    void (RecordWriter::*write)(const LogMessage&);
+    void (RecordWriter::*write)(const PrintedMessage&);
   };
   static constexpr std::array rows{Row{"graph_breaks", &RecordWriter::graphBreak},
                                    Row{"recompiles", &RecordWriter::recompile},
@@ -294,12 +294,12 @@ void RecordWriter::write(const LogMessage& message) {
 
 }  // namespace
 
-LogRecords logRecords(const std::vector<LogMessage>& messages) { return RecordWriter().run(messages); }
+LogRecords logRecords(const std::vector<PrintedMessage>& messages) { return RecordWriter().run(messages); }
 
 void addGraphRecord(const GraphOrigin& origin, LogRecords& made) {
   RecordWriter writer;
   writer.m_made = std::move(made);
-  LogMessage message;
+  PrintedMessage message;
   message.id = compileNumbers(origin.compileId);
   message.rank = origin.rank;
   message.line = origin.line;

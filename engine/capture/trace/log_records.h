@@ -13,7 +13,7 @@ struct LogRecords {
 };
 
 /// Messages that tell nothing of a compilation give none.
-LogRecords logRecords(const std::vector<LogMessage>& messages);
+LogRecords logRecords(const std::vector<PrintedMessage>& messages);
 
 /// A record without a payload for a graph that is read elsewhere.
 void addGraphRecord(const GraphOrigin& origin, LogRecords& made);
