@@ -109,6 +109,19 @@ Ref finishCode(const CodeBuilder& code, const FrameShape& shape, const Places& p
   return assemble(code.bytecode, made);
 }
 
+/// Whether super() may be asked in a frame: it looks at the first argument, which stays the first one then.
+bool asksFirstArgument(const FrameShape& shape) {
+  if (shape.arguments == 0 || shape.isHidden(0)) return false;
+  for (int slot = 0; slot < shape.places; ++slot)
+    if (shape.isFree(slot) && shape.name(slot) == "__class__") return true;
+  return false;
+}
+
+/// Whether a resume function gets the first argument before the stack.
+bool leadsWithFirst(const FrameShape& shape, const LiveState& live) {
+  return asksFirstArgument(shape) && !live.locals.empty() && live.locals.front() == 0;
+}
+
 /// The code of a function that goes on at an instruction with a stack and locals as arguments.
 Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, const std::vector<bool>& nulls,
                const LiveState& live) {
@@ -117,9 +130,15 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   std::vector<std::string> variables;
   std::vector<int> map(static_cast<std::size_t>(shape.places), -1);
   int stackArguments = 0;
+  const bool leads = leadsWithFirst(shape, live);
+  if (leads) {
+    map[0] = 0;
+    variables.push_back(shape.name(0));
+  }
   for (const bool null : nulls)
     if (!null) variables.push_back(fmt::format("___stack{}", stackArguments++));
   for (const int slot : locals) {
+    if (leads && slot == 0) continue;
     map[static_cast<std::size_t>(slot)] = static_cast<int>(variables.size());
     variables.push_back(shape.name(slot));
   }
@@ -142,11 +161,12 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   for (const int place : live.withs) {
     code.emit(Op::PUSH_NULL);
     code.emit(Op::LOAD_CONST, originals);
-    code.emit(Op::LOAD_FAST, static_cast<int>(std::count(nulls.begin(), nulls.begin() + place, false)));
+    code.emit(Op::LOAD_FAST,
+              (leads ? 1 : 0) + static_cast<int>(std::count(nulls.begin(), nulls.begin() + place, false)));
     code.callFunction(1);
     code.emit(Op::POP_TOP);
   }
-  int next = 0;
+  int next = leads ? 1 : 0;
   for (const bool null : nulls) code.emit(null ? Op::PUSH_NULL : Op::LOAD_FAST, null ? 0 : next++);
   code.emit(Op::JUMP_FORWARD);
   code.bytecode.instructions.back().target = 0;  // set below
@@ -235,13 +255,16 @@ bool emitResume(CodeBuilder& code, const FrameShape& shape, const Bytecode& byte
   if (cells > 0) code.emit(Op::BUILD_TUPLE, cells);
   code.constant(resume);
   code.emit(Op::MAKE_FUNCTION, cells > 0 ? 8 : 0);
-  int count = 0;
+  const bool leads = leadsWithFirst(shape, live);
+  int count = leads ? 1 : 0;
+  if (leads) code.emit(Op::LOAD_FAST, places.of(shape, 0));
   for (std::size_t k = 0; k < scratch.size(); ++k)
     if (!nulls[k]) {
       code.emit(Op::LOAD_FAST, scratch[k]);
       ++count;
     }
   for (const int slot : live.locals) {
+    if (leads && slot == 0) continue;
     code.emit(Op::LOAD_FAST, places.of(shape, slot));
     ++count;
   }
@@ -331,7 +354,7 @@ std::vector<int> liveLocals(const Bytecode& bytecode, const std::vector<int>& st
     if (shape.isHidden(slot)) continue;
     std::vector<bool> seen(count, false);
     std::vector<int> open = starts;
-    bool found = false;
+    bool found = slot == 0 && asksFirstArgument(shape);
     while (!open.empty() && !found) {
       const int at = open.back();
       open.pop_back();

@@ -140,6 +140,15 @@ const PropertyRow* rowOf(const PropertyRow (&rows)[N], const std::string& name) 
   return found == std::end(rows) ? nullptr : found;
 }
 
+/// The same value as a tensor of another class: no call of the graph.
+Ref asSubclass(const ProxyState& proxy, PyObject* type) {
+  ProxyState made;
+  made.fake = proxy.fake;
+  made.node = proxy.node;
+  if (type != reinterpret_cast<PyObject*>(tensorClass())) made.pythonClass = Ref::borrow(type);
+  return makeProxy(std::move(made));
+}
+
 /// x.type(): what a tensor with these properties says.
 Ref typeText(const Tensor& fake) {
   const NativeScope native;
@@ -337,6 +346,8 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
 
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   tracer.noteTensor(self);
+  if (name == "as_subclass" && PyTuple_GET_SIZE(args) == 1 && PyType_Check(PyTuple_GET_ITEM(args, 0)))
+    return asSubclass(*proxyOf(self), PyTuple_GET_ITEM(args, 0));
   if (std::optional<Ref> answer = askSubclassesMethod(tracer, name, self, args, kwargs)) return *std::move(answer);
   const ProxyState& proxy = *proxyOf(self);
   if (name == "size") return noted(tracer, self, sizesOrOne(proxy.fake.symSizes(), args, kwargs, true));

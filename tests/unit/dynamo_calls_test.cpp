@@ -226,5 +226,34 @@ TEST(DynamoCalls, LocalsAreThoseOfTheProgram) {
             "operator.mul operator.add\noperator.mul\n['Failed to trace builtin operator']\n");
 }
 
+TEST(DynamoCalls, SuperIsAskedAfterABreak) {
+  EXPECT_EQ(callOutput("class A:\n    def go(self, x, k): return x * k\n"
+                       "class B(A):\n    def go(self, x, k):\n        y = x + 1\n        print('stop', y.shape)\n"
+                       "        return [k, super().go(y, len(str(print('again') or k)))]\n"
+                       "b = B()\ndef f(x): return b.go(x, 4)\n",
+                       "print(g(torch.ones(1)))\nshow()"),
+            "stop torch.Size([1])\nagain\n[4, tensor([2.])]\noperator.add\noperator.mul\n"
+            "['Failed to trace builtin operator', 'Failed to trace builtin operator', 'Failed to trace builtin "
+            "operator']\n");
+}
+
+TEST(DynamoCalls, ABreakInsideATorchFunctionKeepsItsClass) {
+  EXPECT_EQ(callOutput("class T(torch.Tensor):\n    calls = 0\n    @classmethod\n"
+                       "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n        cls.calls += 1\n"
+                       "        return super().__torch_function__(func, types, args, kwargs or {})\n"
+                       "def f(x): return x * 2 + 1\n",
+                       "y = g(torch.ones(1).as_subclass(T))\n"
+                       "print(T.calls, type(y).__name__, y.as_subclass(torch.Tensor).tolist())"),
+            "2 T [3.0]\n");
+}
+
+TEST(DynamoCalls, AnotherClassIsNoCall) {
+  EXPECT_EQ(
+      callOutput("class T(torch.Tensor):\n    def three(self): return 3\n"
+                 "def f(x):\n    y = x.as_subclass(T)\n    return y * y.three(), y.as_subclass(torch.Tensor) + 1\n",
+                 "a, b = g(torch.ones(1))\nprint(type(a).__name__, a.tolist(), type(b).__name__, b.tolist())\nshow()"),
+      "T [3.0] Tensor [2.0]\nmul operator.add\n[]\n");
+}
+
 }  // namespace
 }  // namespace kerf
