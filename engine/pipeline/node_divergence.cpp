@@ -158,6 +158,7 @@ Result<bool> GraphComparison::compareNext(Interpreter& reference, const ValueLis
   if (!isNested()) m_rows.progress.done = std::int64_t(m_next);
   if (!value.isTensor()) return true;  // the recorded shape was wrong
   const Node& node = m_module.graph.node(wanted);
+  if (m_options.onValues) m_options.onValues(res, value, truth);
   NodeDivergence row = compareNode(m_prefix + node.name(), node, value, res, truth, m_options.compare.sameOptions());
   row.call = call;
   m_rows.add(std::move(row));

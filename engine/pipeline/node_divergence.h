@@ -26,6 +26,9 @@ struct NodeDivergenceOptions {
   int nestedCalls = 4;                    ///< so many calls of each nested graph are compared, and then every 2^n-th
   /// Gets each row when it is compared; `firstBad` is not known yet. A node of a nested graph may come again, worse.
   std::function<void(const NodeDivergence&, const NodeProgress&)> onNode;
+  /// Gets the values of each node that is compared, before its row: the compiled side's, the interpreter's, and the fp64
+  /// reference's, which is none where there is no such reference.
+  std::function<void(const Value& compiled, const Value& interpreted, const Value& fp64)> onValues;
 };
 
 struct NodeDivergenceReport {

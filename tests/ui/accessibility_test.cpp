@@ -9,6 +9,7 @@
 #include <QAbstractItemView>
 #include <QAccessible>
 #include <QAction>
+#include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
@@ -17,10 +18,12 @@
 #include <QTreeView>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/graph_view/graph_colors.h"
 #include "ui/models/theme.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
 #include "ui/panels/inspector_panel.h"
+#include "ui/panels/minify_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/shell/search_box.h"
 
@@ -49,6 +52,58 @@ TEST_F(WindowAccess, EveryWidgetThatTakesTheFocusHasAName) {
     ++asked;
   }
   EXPECT_GT(asked, 40);
+}
+
+/// What a screen reader finds when it walks the window, as the bus has it.
+class SpokenTree {
+ public:
+  void walk(QAccessibleInterface* spoken, const std::string& path) {
+    if (spoken == nullptr || !spoken->isValid() || spoken->state().invisible) return;
+    const auto role = spoken->role();
+    const auto here = path + "/" + std::to_string(int(role)) + ":" + spoken->text(QAccessible::Name).toStdString();
+    if (isControl(role)) {
+      ++controls;
+      const auto* widget = qobject_cast<const QWidget*>(spoken->object());
+      if (spoken->text(QAccessible::Name).trimmed().isEmpty()) nameless.insert(widget ? pathOf(widget) : here);
+    }
+    if (role == QAccessible::Table || role == QAccessible::Tree || role == QAccessible::List) return;  // texts of rows
+    if (role == QAccessible::ComboBox || role == QAccessible::SpinBox) return;                         // one control
+    for (int i = 0; i < spoken->childCount(); ++i) walk(spoken->child(i), here);
+  }
+
+  std::set<std::string> nameless;
+  int controls = 0;
+
+ private:
+  static bool isControl(QAccessible::Role role) {
+    static const std::set<QAccessible::Role> roles{
+        QAccessible::PushButton, QAccessible::ButtonMenu, QAccessible::CheckBox, QAccessible::RadioButton,
+        QAccessible::ComboBox,   QAccessible::SpinBox,    QAccessible::Slider,   QAccessible::EditableText,
+        QAccessible::PageTab,    QAccessible::MenuItem,   QAccessible::Table,    QAccessible::Tree,
+        QAccessible::List};
+    return roles.contains(role);
+  }
+};
+
+TEST_F(WindowAccess, EveryControlThatAScreenReaderFindsHasAName) {
+  openSample();
+  session().selectNode(QString("relu"));
+  SpokenTree tree;
+  for (const auto& name : m_window->panelNames()) {
+    m_window->raisePanel(name);
+    QApplication::processEvents();
+    tree.walk(QAccessible::queryAccessibleInterface(m_window.get()), {});
+  }
+  m_window->minifyPanel().askSettings();
+  m_window->actions()["shortcuts"]->trigger();
+  QApplication::processEvents();
+  for (auto* dialog : m_window->findChildren<QDialog*>()) {
+    EXPECT_TRUE(dialog->isVisible());
+    tree.walk(QAccessible::queryAccessibleInterface(dialog), {});
+    dialog->close();
+  }
+  EXPECT_GT(tree.controls, 100);
+  for (const auto& each : tree.nameless) ADD_FAILURE() << each;
 }
 
 TEST_F(WindowAccess, TabReachesTheSearchTheGraphAndEveryDock) {
@@ -184,6 +239,42 @@ double apart(const QColor& one, const QColor& other, bool red) {
     sum += difference * difference;
   }
   return std::sqrt(sum);
+}
+
+double luminance(const QColor& color) {
+  const auto linear = [](double value) {
+    return value <= 0.03928 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+}
+
+/// As WCAG has it, from 1 to 21.
+double contrast(const QColor& one, const QColor& other) {
+  const double a = luminance(one), b = luminance(other);
+  return (std::max(a, b) + 0.05) / (std::min(a, b) + 0.05);
+}
+
+TEST(Colours, OfTextAndEdgesStandOutFromEveryGround) {
+  EXPECT_NEAR(contrast(Qt::black, Qt::white), 21, 1e-9);
+  for (const bool dark : {false, true}) {
+    setTheme(dark);
+    const auto& look = theme();
+    const QColor grounds[] = {look.window, look.base, look.raised, look.canvas};
+    for (const auto& ground : grounds) {
+      for (const auto& text : {look.text, look.muted, look.accent, look.good, look.warn, look.bad})
+        EXPECT_GE(contrast(text, ground), 4.5) << text.name().toStdString() << " on " << ground.name().toStdString();
+      for (const auto& edge : {look.edge, look.faint, quietEdge()})
+        EXPECT_GE(contrast(edge, ground), 3) << edge.name().toStdString() << " on " << ground.name().toStdString();
+      for (const auto& kind : look.kinds) EXPECT_GE(contrast(kind, ground), 3) << kind.name().toStdString();
+    }
+    for (const auto& text : {look.text, look.muted}) EXPECT_GE(contrast(text, look.selection), 4.5);
+    EXPECT_GE(contrast(look.onAccent, look.accent), 4.5);
+    EXPECT_GE(contrast(look.bad, look.badFill), 4.5);
+    EXPECT_GE(contrast(look.palette().color(QPalette::PlaceholderText), look.base), 4.5);
+    const auto onBadge = look.dark ? look.window : look.base;
+    for (const auto& badge : {look.good, look.warn, look.bad, look.accent}) EXPECT_GE(contrast(onBadge, badge), 4.5);
+  }
+  setTheme(false);
 }
 
 TEST(Colours, OfTheScaleOfErrorsAreToldApartByEveryEye) {

@@ -33,7 +33,7 @@ TEST(PassModel, ShowsNodesBeforeAndAfter) {
             "1 | remove_no_ops | post_grad | 87 | 0.40 ms\n"
             "2 | cse | post_grad | 87 → 80 | 1.25 ms");
   EXPECT_EQ(model->index(1, 1).data(Qt::ToolTipRole).toString(), "post_grad: 0 nodes added, 1 removed");
-  EXPECT_EQ(model->index(0, 1).data(Qt::ForegroundRole).value<QColor>(), theme().faint);
+  EXPECT_EQ(model->index(0, 1).data(Qt::ForegroundRole).value<QColor>(), theme().muted);
 }
 
 TEST(CaptureTreeModel, ListsFilesAndTheirGraphs) {

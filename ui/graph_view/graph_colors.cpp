@@ -18,6 +18,8 @@ QColor nodeColor(const NodeDoc& node, const ViewState& state) {
   return row->same ? theme().heat(std::min(row->ratioToLimit, 0.999)) : theme().bad;
 }
 
+QColor quietEdge() { return blend(theme().muted, theme().canvas, theme().dark ? 0.62 : 0.75); }
+
 bool isFirstBad(const NodeDoc& node, const ViewState& state) {
   const auto* row = accuracyOf(node, state);
   return row && row->firstBad;

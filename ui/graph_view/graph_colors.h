@@ -25,10 +25,13 @@ struct ViewState {
   QSet<int> noted;             ///< nodes with a bookmark or a note of somebody
   HullsPtr hulls;              ///< null: fusion groups are not outlined
   bool dimUnrelated = false;
+  bool values = true;  ///< what a node's values are like stands below its card, where that is known
 };
 
 /// Colour of one node; invalid where the mode knows nothing of it.
 QColor nodeColor(const NodeDoc& node, const ViewState& state);
+/// Of links that nothing marks.
+QColor quietEdge();
 bool isFirstBad(const NodeDoc& node, const ViewState& state);
 
 }  // namespace kerf::ui::inline graph_view

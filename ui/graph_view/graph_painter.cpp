@@ -82,6 +82,7 @@ void GraphPainter::paint(const QRectF& visible) {
   }
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
+    if (m_state.values && m_detail == Detail::Full) paintValues(card);
     card.group < 0 && m_scene.isGhost(card.node) ? paintGhost(card) : paintCard(card);
     ++m_painted;
   }
@@ -173,7 +174,7 @@ void GraphPainter::paintGroupTitles(const QRectF& visible) {
 
 /// Two more edges behind a closed group: there is something in it.
 void GraphPainter::paintStack(const SceneCard& card) {
-  m_painter.setPen(QPen(theme().border, 1));
+  m_painter.setPen(QPen(theme().edge, 1));
   for (const double step : {6.0, 3.0}) {
     m_painter.setBrush(blend(colorOf(card), theme().base, 0.06 + step / 100));
     m_painter.drawRoundedRect(card.rect.adjusted(step, step, step, step), radius, radius);
@@ -191,7 +192,7 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     };
     (near ? marked : ghost(edge.from) || ghost(edge.to) ? gone : plain).push_back(&edge);
   }
-  const QColor quiet = blend(theme().muted, theme().canvas, theme().dark ? 0.55 : 0.6);
+  const QColor quiet = quietEdge();
   if (m_detail != Detail::Box && plain.size() < mostSmoothEdges) {
     for (const auto* edge : plain) paintEdge(*edge, quiet, 1.2);
   } else {
@@ -267,12 +268,12 @@ QColor GraphPainter::borderOf(const SceneCard& card) const {
   if (m_state.found.contains(card.node)) return theme().warn;
   if (const auto change = markColor(card.node); card.group < 0 && change.isValid() && change != theme().faint)
     return change;
-  return card.node == m_state.hovered ? theme().muted : theme().border;
+  return card.node == m_state.hovered ? theme().muted : theme().edge;
 }
 
 void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
   const auto border = borderOf(card);
-  const bool strong = border != theme().border && border != theme().muted;
+  const bool strong = border != theme().edge && border != theme().muted;
   const double width = strong ? std::max(2.0, 1.5 / m_zoom) : 1.0;
   const bool current = m_state.currentHit == card.node;
   if (current || border == theme().accent) {

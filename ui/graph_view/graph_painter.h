@@ -42,6 +42,7 @@ class GraphPainter {
   void paintGhost(const SceneCard& card);
   void paintMark(const SceneCard& card);
   void paintCut(const SceneCard& card);
+  void paintValues(const SceneCard& card);
   QColor markColor(int node) const;
   double labelScale() const;
   bool related(int card) const;

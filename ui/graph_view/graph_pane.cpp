@@ -224,6 +224,7 @@ std::shared_ptr<const std::vector<std::string>> GraphPane::kernelsOfNodes() cons
 void GraphPane::openAll(bool open) {
   const auto before = m_view->scene();
   if (!before || !before->groups || before->shown != m_session.graph()) return;
+  rememberBlocks(open ? tr("opening all blocks") : tr("closing all blocks"));
   m_options.open.emplace();
   for (const auto& group : before->groups->groups)
     if (open || group.parent <= 0) m_options.open->insert(group.path);
@@ -249,9 +250,26 @@ void GraphPane::fitAgain() {
   relayout(false);
 }
 
+/// So that the user can take back what is done to blocks next, as long as the graph is shown.
+void GraphPane::rememberBlocks(const QString& what) {
+  const auto graph = m_session.graph();
+  m_session.addUndo({what,
+                     [this, graph, open = m_view->scene()->openPaths()] {
+                       m_options.open = open;
+                       m_options.revealed.clear();
+                       m_again = true;
+                       m_layouts.layOut(graph, m_options, m_view->scene());
+                     },
+                     [this, graph] {
+                       const auto& scene = m_view->scene();
+                       return m_session.graph() == graph && scene && scene->shown == graph;
+                     }});
+}
+
 void GraphPane::toggleGroup(const std::string& path, bool open) {
   const auto before = m_view->scene();
   if (!before || !before->groups || before->shown != m_session.graph()) return;
+  rememberBlocks(open ? tr("opening the block") : tr("closing the block"));
   auto paths = before->openPaths();
   if (open)
     paths.insert(path);

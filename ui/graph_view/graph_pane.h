@@ -83,6 +83,7 @@ class GraphPane : public QWidget {
   void fitAgain();
   std::shared_ptr<const std::vector<std::string>> kernelsOfNodes() const;
   void toggleGroup(const std::string& path, bool open);
+  void rememberBlocks(const QString& what);
   void showNode();
   void showGraph();
   void leaveGraph();

@@ -265,6 +265,11 @@ void GraphWidget::setHulls(HullsPtr hulls) {
   emit meaningChanged();
 }
 
+void GraphWidget::setValuesShown(bool on) {
+  m_state.values = on;
+  update();
+}
+
 void GraphWidget::setDimUnrelated(bool on) {
   m_state.dimUnrelated = on;
   update();

@@ -41,6 +41,7 @@ class GraphWidget : public QWidget {
   void setChanges(QSet<int> added, QSet<int> rewritten);
   void setHulls(HullsPtr hulls);
   void setDimUnrelated(bool on);
+  void setValuesShown(bool on);
 
   /// The view is still where the scene began.
   bool untouched() const { return m_untouched; }

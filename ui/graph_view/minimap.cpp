@@ -77,7 +77,7 @@ void Minimap::paintEvent(QPaintEvent*) {
   if (m_picture.isNull() || m_picture.size() != size() * devicePixelRatioF()) render();
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(theme().border);
+  painter.setPen(theme().edge);
   painter.setBrush(theme().base);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   painter.drawPixmap(0, 0, m_picture);

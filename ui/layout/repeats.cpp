@@ -56,10 +56,20 @@ void cutEvenly(const GraphDoc& graph, const std::vector<int>& nodes, int begin, 
   if (count <= 0) return;
   constexpr int most = 10;  // what is longer is cut again
   const int pieces = std::clamp(int(std::lround(std::sqrt(double(count) / 2))), 1, most);
-  for (int i = 0; i < pieces; ++i) {
-    const int from = begin + int(std::int64_t(count) * i / pieces),
-              to = begin + int(std::int64_t(count) * (i + 1) / pieces);
+  // A piece begins with what a unit begins with, where there is such a call near.
+  const auto edge = [&](int piece) {
+    const int even = begin + int(std::int64_t(count) * piece / pieces);
+    if (piece == 0 || piece == pieces) return even;
+    const int near = (count / pieces - 1) / 2;  // less than half of a piece: edges stay in their order
+    for (int away = 0; away <= near; ++away)
+      for (const int at : {even - away, even + away})
+        if (beginsUnit(graph.nodes[std::size_t(nodes[std::size_t(at)])])) return at;
+    return even;
+  };
+  for (int i = 0, from = begin; i < pieces; ++i) {
+    const int to = edge(i + 1);
     cut.push_back({from, to, spanName(graph, nodes, from, to)});
+    from = to;
   }
 }
 
@@ -71,11 +81,6 @@ bool linesRepeat(const workbench::GraphDoc& graph) {
     const bool call = node.kind != workbench::NodeKind::Input && node.kind != workbench::NodeKind::Parameter;
     return call && node.line > 0 && !seen.emplace(node.file, node.line).second;
   });
-}
-
-std::string spanName(const workbench::GraphDoc& graph, const std::vector<int>& nodes, int begin, int end) {
-  const auto op = [&](int at) { return graph.nodes[std::size_t(nodes[std::size_t(at)])].op; };
-  return op(begin) + " … " + op(end - 1);
 }
 
 std::vector<Stretch> cutIntoStretches(const workbench::GraphDoc& graph, const std::vector<int>& nodes) {

@@ -64,7 +64,7 @@ bool isAotStage(const PassDoc& pass) { return pass.stage == "aot"; }
 
 std::unique_ptr<PassModel> makePassModel() {
   const auto dim = [](const PassDoc& pass, int role) {
-    return role == Qt::ForegroundRole && !pass.changed && pass.index >= 0 ? QVariant(theme().faint) : QVariant();
+    return role == Qt::ForegroundRole && !pass.changed && pass.index >= 0 ? QVariant(theme().muted) : QVariant();
   };
   const auto name = [dim](const PassDoc& pass, int role) {
     if (pass.index < 0) return QVariant();

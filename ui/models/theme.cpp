@@ -16,15 +16,16 @@ const Theme lightTheme{
     "#fafbfc",
     "#fbfcfd",
     "#d9dee5",
+    "#828c99",
     "#1d2530",
-    "#667282",
-    "#9aa5b3",
-    "#2563d9",
+    "#566171",
+    "#7b8694",
+    "#1f5bcf",
     "#ffffff",
     "#dfe9fb",
-    "#12907f",
-    "#d08a0b",
-    "#d1373f",
+    "#0b7566",
+    "#a05f00",
+    "#c4262f",
     "#fdecec",
     {"#0f8a94", "#8a7d5f", "#2e8b57", "#c2571a", "#7c8797", "#2563d9", "#7b4fd0", "#b8388a", "#4a5568", "#1d2530"}};
 
@@ -35,9 +36,10 @@ const Theme darkTheme{
     "#262b32",
     "#1d2025",
     "#363d47",
+    "#737d89",
     "#e2e6ec",
-    "#949fad",
-    "#69737f",
+    "#a3adba",
+    "#7a8491",
     "#5c97f7",
     "#0e1420",
     "#2b3b57",
@@ -75,7 +77,7 @@ QPalette Theme::palette() const {
   palette.setColor(QPalette::BrightText, bad);
   palette.setColor(QPalette::ToolTipBase, raised);
   palette.setColor(QPalette::ToolTipText, text);
-  palette.setColor(QPalette::PlaceholderText, faint);
+  palette.setColor(QPalette::PlaceholderText, muted);
   palette.setColor(QPalette::Highlight, selection);
   palette.setColor(QPalette::HighlightedText, text);
   palette.setColor(QPalette::Link, accent);
@@ -94,11 +96,14 @@ QString Theme::styleSheet() const {
   if (!file.open(QIODevice::ReadOnly)) return {};
   auto sheet = QString::fromUtf8(file.readAll());
   const std::pair<const char*, QColor> names[] = {
-      {"@window", window}, {"@base", base},         {"@raised", raised},
-      {"@canvas", canvas}, {"@border", border},     {"@text", text},
-      {"@muted", muted},   {"@faint", faint},       {"@selection", selection},
-      {"@accent", accent}, {"@onAccent", onAccent}, {"@badFill", badFill},
-      {"@bad", bad},       {"@warn", warn},         {"@hover", blend(accent, window, dark ? 0.16 : 0.08)}};
+      {"@window", window},   {"@base", base},
+      {"@raised", raised},   {"@canvas", canvas},
+      {"@border", border},   {"@text", text},
+      {"@edge", edge},       {"@muted", muted},
+      {"@faint", faint},     {"@selection", selection},
+      {"@accent", accent},   {"@onAccent", onAccent},
+      {"@badFill", badFill}, {"@bad", bad},
+      {"@warn", warn},       {"@hover", blend(accent, window, dark ? 0.16 : 0.08)}};
   // Longer names first, so that "@bad" does not eat the start of "@badFill".
   std::vector<std::pair<QString, QString>> sorted;
   for (const auto& [name, color] : names) sorted.emplace_back(name, color.name());

@@ -13,7 +13,12 @@ namespace kerf::ui::inline models {
 
 struct Theme {
   bool dark = false;
-  QColor window, base, raised, canvas, border, text, muted, faint, accent, onAccent, selection;
+  QColor window, base, raised, canvas;
+  QColor border;       ///< between areas, which are told apart without it
+  QColor edge;         ///< around what is worked with, and of cards: 3:1 on all grounds
+  QColor text, muted;  ///< 4.5:1 on all grounds, as accent, good, warn and bad
+  QColor faint;        ///< marks, and what is disabled: 3:1
+  QColor accent, onAccent, selection;
   QColor good, warn, bad, badFill;
   std::array<QColor, nodeKinds> kinds;
 

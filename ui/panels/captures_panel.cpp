@@ -34,7 +34,9 @@ class DetailDelegate : public QStyledItemDelegate {
     small.setPixelSize(11);
     const int width = QFontMetrics(small).horizontalAdvance(detail) + 16;
     const auto room = option.rect.width() - width - (option.icon.isNull() ? 8 : 28);
-    option.text = option.fontMetrics.elidedText(option.text, Qt::ElideRight, std::max(60, room));
+    // A name ends with its compile id, "aot_joint_graph[0/0]", which is what tells rows apart.
+    const auto elided = option.text.endsWith(QLatin1Char(']')) ? Qt::ElideMiddle : Qt::ElideRight;
+    option.text = option.fontMetrics.elidedText(option.text, elided, std::max(60, room));
     QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &option, painter, option.widget);
     painter->save();
     painter->setFont(small);
@@ -179,6 +181,11 @@ void CapturesPanel::menuAt(const QPoint& position) {
                    [this, place, here] { compareGraphs(place, here); });
     menu.addAction(tr("Compare this graph with the shown one"), this,
                    [this, place, here] { compareGraphs(here, place); });
+    menu.addSeparator();
+  }
+  if (here.capture >= 0 && here.capture != id) {
+    menu.addAction(tr("Compare this run with the shown one"), this,
+                   [this, id, here] { emit runsAsked(id, here.capture); });
     menu.addSeparator();
   }
   menu.addAction(tr("Close"), this, [this, id] { m_session.close(id); });

@@ -24,6 +24,8 @@ class CapturesPanel : public QWidget {
   void graphPicked();
   /// Two graphs are to be seen against each other.
   void comparisonAsked();
+  /// Two captures as wholes.
+  void runsAsked(int before, int after);
 
  private:
   void compareGraphs(const Location& before, const Location& after);

@@ -29,7 +29,7 @@ const QRegularExpression& tokens() {
 QColor tokenColor(int group) {
   switch (group) {
     case 1:
-      return theme().faint;
+      return theme().muted;
     case 2:
       return theme().good;
     case 3:
@@ -59,6 +59,7 @@ void CodeView::setCode(const QStringList& lines) {
   for (const auto& line : m_lines) m_longest = std::max(m_longest, int(line.size()));
   m_current = -1;
   m_marked.clear();
+  m_colors.clear();
   updateBars();
   verticalScrollBar()->setValue(0);
   horizontalScrollBar()->setValue(0);
@@ -99,6 +100,11 @@ void CodeView::setMarkedLines(const QSet<int>& lines) {
   viewport()->update();
 }
 
+void CodeView::setLineColors(const QHash<int, QColor>& colors) {
+  m_colors = colors;
+  viewport()->update();
+}
+
 void CodeView::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   painter.setFont(codeFont());
@@ -116,17 +122,20 @@ void CodeView::paintEvent(QPaintEvent*) {
   const int ascent = QFontMetrics(codeFont()).ascent();
   for (int line = first; line <= last; ++line) {
     const int y = 4 + line * height - scrolled;
-    if (m_marked.contains(line))
-      painter.fillRect(0, y, area.width(), height, blend(theme().accent, theme().base, 0.12));
+    auto behind = theme().base;
+    const auto own = m_colors.constFind(line);
+    if (own != m_colors.constEnd()) behind = blend(*own, behind, theme().dark ? 0.14 : 0.10);
+    if (m_marked.contains(line)) behind = blend(theme().accent, behind, 0.14);
+    if (behind != theme().base) painter.fillRect(0, y, area.width(), height, behind);
     if (line == m_current) {
       painter.fillRect(0, y, area.width(), height, theme().selection);
       painter.fillRect(0, y, 3, height, theme().accent);
     }
     paintLine(painter, line, gutter() - horizontalScrollBar()->value(), y + 1 + ascent);
     const QRect number(0, y, gutter() - 14, height);
-    const auto behind = m_marked.contains(line) ? blend(theme().accent, theme().base, 0.12) : theme().base;
     painter.fillRect(number.adjusted(3, 0, 6, 0), line == m_current ? theme().selection : behind);
-    painter.setPen(line == m_current ? theme().text : theme().faint);
+    if (own != m_colors.constEnd()) painter.fillRect(0, y, m_marked.contains(line) ? 6 : 3, height, *own);
+    painter.setPen(line == m_current ? theme().text : theme().muted);
     painter.drawText(number, Qt::AlignRight | Qt::AlignVCenter, QString::number(line + 1));
   }
 }

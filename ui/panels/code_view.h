@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QColor>
+#include <QHash>
 #include <QSet>
 #include <QStringList>
 
@@ -24,6 +26,9 @@ class CodeView : public QAbstractScrollArea {
   /// Lines with a soft mark, besides; setCode() takes them away.
   void setMarkedLines(const QSet<int>& lines);
   const QSet<int>& markedLines() const { return m_marked; }
+  /// Lines that belong together have one colour; setCode() takes them away.
+  void setLineColors(const QHash<int, QColor>& colors);
+  const QHash<int, QColor>& lineColors() const { return m_colors; }
   /// Shown while there is no code.
   void setHint(const QString& hint);
 
@@ -48,6 +53,7 @@ class CodeView : public QAbstractScrollArea {
   QStringList m_lines;
   QString m_hint;
   QSet<int> m_marked;
+  QHash<int, QColor> m_colors;
   int m_current = -1;
   int m_longest = 0;
 };

@@ -170,7 +170,7 @@ void CutView::paintUsers(QPainter& painter, int row) const {
   for (int i = 0; i < int(users.size()); ++i) {
     const auto place = userRect(row, i);
     if (place.isEmpty()) {
-      painter.setPen(theme().faint);
+      painter.setPen(theme().muted);
       const auto before = userRect(row, i - 1);
       painter.drawText(QRect(before.right() + 4, top(row), 60, rowHeight()), Qt::AlignLeft | Qt::AlignVCenter,
                        QString("+%1").arg(int(users.size()) - i));

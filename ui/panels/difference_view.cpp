@@ -200,7 +200,7 @@ void DifferenceView::paintEvent(QPaintEvent*) {
     const int at = m_lines[std::size_t(line)];
     if (at < 0) {
       painter.fillRect(whole, theme().canvas);
-      painter.setPen(theme().faint);
+      painter.setPen(theme().muted);
       painter.drawText(whole, Qt::AlignCenter, "···");
       continue;
     }

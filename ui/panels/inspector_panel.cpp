@@ -8,6 +8,7 @@
 #include <QUrl>
 
 #include "ui/models/format.h"
+#include "ui/models/spark.h"
 #include "ui/models/theme.h"
 
 namespace kerf::ui::inline panels {
@@ -39,7 +40,7 @@ QString styles() {
              ".label{color:%2;padding-right:12px;white-space:nowrap} .code{font-family:'%3';font-size:12px}"
              ".title{font-size:17px;font-weight:600;margin:0} .sub{color:%2;margin:2px 0 0 0}"
              ".quiet{color:%4} .bad{color:%5} .good{color:%6} a{color:%7;text-decoration:none}")
-      .arg(theme().text.name(), theme().muted.name(), codeFont().family(), theme().faint.name(), theme().bad.name(),
+      .arg(theme().text.name(), theme().muted.name(), codeFont().family(), theme().muted.name(), theme().bad.name(),
            theme().good.name(), theme().accent.name());
 }
 
@@ -122,6 +123,7 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
                                         : textRow("Schema", node.schema)));
   html += section("ARGUMENTS", argumentsHtml(node));
   html += accuracyHtml(node);
+  html += valuesHtml(node);
   html += kernelHtml(node);
   html += nodeGuardsHtml(node);
   html += section("NEIGHBOURS", row("Inputs", links(node.inputs)) + row("Users", links(node.users)));
@@ -156,8 +158,37 @@ QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {
                      (accuracy->plant.isEmpty() ? QString() : textRow("Planted", accuracy->plant)));
 }
 
+/// What the values are like on each side, after a comparison; each histogram is a small picture.
+QString InspectorPanel::valuesHtml(const NodeDoc& node) const {
+  const auto accuracy = m_session.accuracy();
+  const auto* found = accuracy ? accuracy->figuresOf(node.name) : nullptr;
+  if (!found) return {};
+  QString rows;
+  for (const auto& [side, figures] : found->sides) {
+    auto html = "<img src='spark:" + text(side) + "'> " + mono(rangeText(figures));
+    const auto odd = oddText(figures);
+    if (figures.finite > 0)
+      html +=
+          "<br><span class='quiet'>" +
+          tr("mean %1, std %2").arg(QString::number(figures.mean, 'g', 4), QString::number(figures.deviation, 'g', 4)) +
+          "</span>";
+    if (!odd.isEmpty()) html += " <span class='bad'>" + odd + "</span>";
+    rows += row(side == "fp64" ? text(side) : capitalised(text(side)), html);
+  }
+  return section("VALUES", rows);
+}
+
+QVariant InspectorPanel::loadResource(int type, const QUrl& name) {
+  const auto* node = name.scheme() == "spark" ? m_session.nodeDoc() : nullptr;
+  const auto accuracy = m_session.accuracy();
+  const auto* found = node && accuracy ? accuracy->figuresOf(node->name) : nullptr;
+  for (const auto& [side, figures] : found ? found->sides : std::vector<workbench::SideFigures>())
+    if (text(side) == name.path()) return sparkImage(figures, QSize(72, 18), devicePixelRatioF());
+  return QTextBrowser::loadResource(type, name);
+}
+
 QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
-  const auto compiled = m_session.compiled();
+  const auto asRun = m_session.compiledAsRun(), compiled = asRun ? asRun : m_session.compiled();
   if (!compiled) return {};
   QString rows;
   for (const auto& kernel : compiled->kernels)

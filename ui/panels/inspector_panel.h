@@ -15,6 +15,7 @@ class InspectorPanel : public QTextBrowser {
 
  protected:
   void changeEvent(QEvent* event) override;
+  QVariant loadResource(int type, const QUrl& name) override;
 
  private:
   void showNode();
@@ -23,6 +24,7 @@ class InspectorPanel : public QTextBrowser {
   QString compilationHtml(const CaptureDoc& capture) const;
   QString backwardHtml(const NodeDoc& node) const;
   QString accuracyHtml(const NodeDoc& node) const;
+  QString valuesHtml(const NodeDoc& node) const;
   QString kernelHtml(const NodeDoc& node) const;
   QString symbolsHtml() const;
   QString guardsHtml() const;

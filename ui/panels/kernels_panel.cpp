@@ -31,7 +31,7 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   auto* loops = new QLabel(tr("Loop IR"));
   const auto sayPlanted = [&session, loops] {
     const auto plant = session.plant();
-    loops->setText(plant.isEmpty() ? tr("Loop IR") : tr("Loop IR, without the planted fault %1").arg(plant));
+    loops->setText(plant.isEmpty() ? tr("Loop IR") : tr("Loop IR  ·  planted: %1").arg(plant));
   };
   for (const auto signal : {&Session::plantChanged, &Session::locationChanged})
     connect(&session, signal, loops, sayPlanted);
@@ -55,7 +55,8 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   whole->setContentsMargins(0, 0, 0, 0);
   whole->addWidget(splitter);
   connect(m_tabs, &QTabBar::currentChanged, this, &KernelsPanel::showLowered);
-  connect(&session, &Session::compiledChanged, this, &KernelsPanel::showKernels);
+  for (const auto signal : {&Session::compiledChanged, &Session::plantChanged})
+    connect(&session, signal, this, &KernelsPanel::showKernels);
   connect(&session, &Session::nodeChanged, this, &KernelsPanel::showNode);
   connect(m_code, &CodeView::linePicked, this, &KernelsPanel::pickLine);
   connect(m_lowered, &CodeView::linePicked, this, &KernelsPanel::pickLowered);
@@ -66,8 +67,10 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   showKernels();
 }
 
+/// Those of what is run; with a planted fault they are made when somebody looks at them.
 void KernelsPanel::showKernels() {
-  const auto compiled = m_session.compiled();
+  if (isVisible()) m_session.compilePlanted();
+  const auto compiled = m_session.compiledAsRun();
   m_model->setRows(compiled ? compiled->kernels : std::vector<KernelDoc>());
   m_table->fitColumns();
   if (m_model->rowCount() > 0) {
@@ -78,8 +81,15 @@ void KernelsPanel::showKernels() {
   showCode();
 }
 
+void KernelsPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (m_session.plant().isEmpty()) return;
+  showKernels();
+  showNode();
+}
+
 void KernelsPanel::showCode() {
-  const auto compiled = m_session.compiled();
+  const auto compiled = m_session.compiledAsRun();
   const int row = m_table->currentSourceRow();
   if (row >= 0) {
     const auto& kernel = m_model->row(row);

@@ -30,6 +30,9 @@ class KernelsPanel : public QWidget {
   /// Nodes of the kernel that the user chose.
   void kernelPicked(const QStringList& nodes);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void showKernels();
   void showCode();

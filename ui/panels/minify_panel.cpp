@@ -190,6 +190,7 @@ void MinifyPanel::askSettings() {
     m_session.setInputs({chosen.graph.inputs, chosen.graph.seed});
     m_session.chooseSizes(texts(chosen.graph.symbols));
     setSettings(chosen);
+    if (dialog->begins()) start();
   });
   m_session.findInputRows([shown = QPointer(dialog)](const std::vector<workbench::InputRow>& rows) {
     if (shown) shown->inputs().setNote(inputsText(rows));

@@ -93,6 +93,13 @@ MinifySettings::MinifySettings(const workbench::MinifyRequest& request, const QS
   column->addWidget(m_problem);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel);
   m_accept = buttons->button(QDialogButtonBox::Ok);
+  m_now = buttons->addButton(tr("&Minify now"), QDialogButtonBox::ActionRole);
+  m_now->setObjectName("minifyNow");
+  m_now->setToolTip(tr("Keep these settings and begin"));
+  connect(m_now, &QPushButton::clicked, this, [this] {
+    m_begins = true;
+    accept();
+  });
   column->addStretch(1);
   setContent(column, buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
@@ -264,7 +271,8 @@ void MinifySettings::showProblem() {
   const auto said = problem();
   m_problem->setText(said);
   m_problem->setVisible(!said.isEmpty());
-  if (m_accept) m_accept->setEnabled(said.isEmpty());
+  for (auto* button : {m_accept, m_now})
+    if (button) button->setEnabled(said.isEmpty());
 }
 
 QString settingsText(const workbench::MinifyRequest& request) {

@@ -28,6 +28,8 @@ class MinifySettings : public RoomyDialog {
   InputsEditor& inputs() { return *m_inputs; }
   /// What was chosen; of the graph inputs, seed and symbols; plants and pins are as they were given.
   workbench::MinifyRequest request() const;
+  /// The user wants to begin with it at once.
+  bool begins() const { return m_begins; }
   /// Why this cannot be run; empty: it can.
   QString problem() const;
 
@@ -54,7 +56,8 @@ class MinifySettings : public RoomyDialog {
   QLineEdit* m_match = nullptr;
   QCheckBox *m_any = nullptr, *m_fresh = nullptr;
   QLabel* m_problem;
-  QPushButton* m_accept = nullptr;
+  QPushButton *m_accept = nullptr, *m_now = nullptr;
+  bool m_begins = false;
 };
 
 /// "PyTorch, inductor, 4 jobs": what differs from the usual, for the panel.

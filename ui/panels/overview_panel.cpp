@@ -103,6 +103,7 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   m_tree->setAccessibleName(tr("Compilations"));
   m_tree->setHeaderLabels({tr("Compile id, by the user's stack"), tr("Status"), tr("Time"), tr("Cache"), tr("Why")});
   m_tree->setUniformRowHeights(true);
+  m_tree->setTextElideMode(Qt::ElideMiddle);  // ids are at the beginning, files and lines at the end
   m_tree->setAllColumnsShowFocus(true);
   m_tree->setFrameShape(QFrame::NoFrame);
   m_tree->setHorizontalScrollBarPolicy(

@@ -11,7 +11,7 @@
 
 namespace kerf::ui::inline panels {
 namespace {
-constexpr int stageColumn = 2, timeColumn = 4;
+constexpr int stageColumn = 2, passTimeColumn = 4;
 
 QString countOf(qint64 count) { return plural(count, "pass").replace("passs", "passes"); }
 }  // namespace
@@ -49,7 +49,7 @@ PassesPanel::PassesPanel(Session& session, QWidget* parent)
   });
 }
 
-void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(timeColumn, !visible); }
+void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(passTimeColumn, !visible); }
 
 void PassesPanel::applyFilter() {
   m_table->filter().setKeep(m_hide->isChecked()

@@ -42,7 +42,7 @@ std::vector<ColoredText> countsBelow(const StageCell& cell) {
   if (counts.removed > 0) parts.push_back({"−" + formatCount(counts.removed), theme().bad});
   if (const int other = counts.rewritten + counts.changed; other > 0)
     parts.push_back({"~" + formatCount(other), theme().warn});
-  if (cell.changed && !*cell.changed) parts.push_back({"=", theme().faint});
+  if (cell.changed && !*cell.changed) parts.push_back({"=", theme().muted});
   return parts;
 }
 
@@ -105,7 +105,7 @@ void paintStageCell(QPainter& painter, const StageCell& cell, const QRect& rect,
   if (cell.tick) return paintTick(painter, rect, current);
   const bool quiet = cell.changed && !*cell.changed;
   const auto frame = QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5);
-  painter.setPen(QPen(current ? theme().accent : theme().border, focused ? 2 : 1));
+  painter.setPen(QPen(current ? theme().accent : theme().edge, focused ? 2 : 1));
   painter.setBrush(current ? theme().selection : quiet ? theme().base : theme().raised);
   painter.drawRoundedRect(frame, 5, 5);
   painter.setPen(Qt::NoPen);

@@ -215,7 +215,7 @@ void StageLanes::paintLane(QPainter& painter, int lane) const {
     const bool current = i == position(lane);
     if (i > 0 && !cell.tick) {
       painter.setFont(stageSmallFont());
-      painter.setPen(theme().faint);
+      painter.setPen(theme().muted);
       painter.drawText(QRect(area.left() - gap, area.top(), gap, area.height()), Qt::AlignCenter, "›");
     }
     paintStageCell(painter, cell, area, {current, current && here, m_times});

@@ -195,9 +195,16 @@ void ValuesPanel::ask(workbench::NodeValueRequest request) {
   if (!request.node.empty()) m_session.findValue(std::move(request));
 }
 
-/// Once a value has been asked for, the panel shows those of the nodes that the user goes to.
+/// Once a value has been asked for, or nodes were compared, the panel shows those of the nodes that the user goes to.
 void ValuesPanel::follow() {
-  if (m_session.value() && isVisible() && m_session.nodeDoc()) m_follow.start();
+  const auto accuracy = m_session.accuracy();
+  const bool compared = accuracy && !accuracy->running && accuracy->error.isEmpty();
+  if ((m_session.value() || compared) && isVisible() && m_session.nodeDoc() && !shownIsSelected()) m_follow.start();
+}
+
+void ValuesPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  follow();
 }
 
 void ValuesPanel::moveTo(qint64 row, qint64 column) {

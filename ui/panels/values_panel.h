@@ -39,6 +39,9 @@ class ValuesPanel : public QWidget {
   /// File of recorded values for the shown capture; empty: one beside it, if there is any.
   void setExpected(const QString& path);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void buildBar();
   void buildContent();

@@ -9,15 +9,46 @@ QStringList TraceLogDoc::remarksOf(const std::string& id, int rank) const {
   return said;
 }
 
-OddNodes AccuracyDoc::odd(const GraphDoc& graph) const {
-  OddNodes odd;
+namespace {
+
+/// By node: it is computed from nothing that the graph is given or draws.
+std::vector<char> constantNodes(const GraphDoc& graph) {
   std::vector<char> constant(graph.nodes.size(), 0);
-  std::string firstPartly;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = graph.nodes[i];
     const auto isConstant = [&](int input) { return constant[std::size_t(input)] != 0; };
     constant[i] = node.kind != NodeKind::Input && node.kind != NodeKind::Parameter && node.kind != NodeKind::Random &&
                   std::ranges::all_of(node.inputs, isConstant);
+  }
+  return constant;
+}
+
+}  // namespace
+
+void AccuracyDoc::afterReading() {
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodeIndex.emplace(nodes[i].node, int(i));
+  for (std::size_t i = 0; i < values.size(); ++i) figuresIndex.emplace(values[i].node, int(i));
+}
+
+std::vector<int> AccuracyDoc::withOddity(const GraphDoc& graph, Oddity oddity) const {
+  const auto isOdd = [oddity](const workbench::SideFigures& side) {
+    const auto& figures = side.figures;
+    return oddity == Oddity::NaN ? figures.nans > 0 : figures.positiveInfinities + figures.negativeInfinities > 0;
+  };
+  const auto constant = constantNodes(graph);
+  std::vector<int> places;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const auto* row = figuresOf(graph.nodes[i].name); row && !constant[i] && std::ranges::any_of(row->sides, isOdd))
+      places.push_back(int(i));
+  return places;
+}
+
+OddNodes AccuracyDoc::odd(const GraphDoc& graph) const {
+  OddNodes odd;
+  const auto constant = constantNodes(graph);
+  std::string firstPartly;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
     const auto* row = find(node.name);
     if (!row || constant[i] || row->finite >= row->elements) continue;
     odd.places.push_back(int(i));

@@ -69,14 +69,22 @@ struct OddNodes {
 };
 
 struct AccuracyDoc : workbench::Comparison {
+  enum class Oddity { NaN, Infinity };
   bool running = false;
-  QString plant, error;                            ///< error: why there is no comparison
-  std::unordered_map<std::string, int> nodeIndex;  ///< places in `nodes`
+  QString plant, error;                                          ///< error: why there is no comparison
+  std::unordered_map<std::string, int> nodeIndex, figuresIndex;  ///< places in `nodes` and `values`
   /// Null if the node was not compared.
   const NodeDivergence* find(const std::string& node) const {
     const auto found = nodeIndex.find(node);
     return found == nodeIndex.end() ? nullptr : &nodes[std::size_t(found->second)];
   }
+  /// What a node's values are like on the sides that have it; null where that is not known.
+  const workbench::NodeFigures* figuresOf(const std::string& node) const {
+    const auto found = figuresIndex.find(node);
+    return found == figuresIndex.end() ? nullptr : &values[std::size_t(found->second)];
+  }
+  /// To be called by whoever filled `nodes` and `values`.
+  void afterReading();
   /// Name of the node where the results part; empty if nowhere.
   std::string firstBadNode() const {
     const auto row = std::ranges::find_if(nodes, &NodeDivergence::firstBad);
@@ -84,6 +92,8 @@ struct AccuracyDoc : workbench::Comparison {
   }
   /// What is NaN or infinite, but for what constants make so: a mask of -inf is meant.
   OddNodes odd(const GraphDoc& graph) const;
+  /// Inputs and nodes with such an element on some side, in the order of the graph; constants are left out.
+  std::vector<int> withOddity(const GraphDoc& graph, Oddity oddity) const;
   /// How many of the inputs were made up.
   int madeUpInputs() const { return int(std::ranges::count(inputs, "generated", &workbench::InputRow::source)); }
 };
@@ -200,6 +210,17 @@ struct PartitionsDoc : workbench::PartitionReport {
   QString error;  ///< why there are none
 };
 using PartitionsDocPtr = std::shared_ptr<const PartitionsDoc>;
+
+/// Two captures beside each other; `error`: why that cannot be told.
+struct RunsDoc : workbench::CaptureDifference {
+  int before = -1, after = -1;  ///< captures
+  bool running = false;
+  QString error;
+  std::vector<std::optional<DiffRow>> firstRows;  ///< by compilation: the first node that differs, where it is known
+  /// Place of the first stage that differs; -1: none.
+  static int firstDifferent(const workbench::CompileDifference& compile);
+};
+using RunsDocPtr = std::shared_ptr<const RunsDoc>;
 
 /// A node's value as somebody asked for it.
 struct ValueDoc : workbench::NodeValue {

@@ -17,6 +17,8 @@ struct GraphState {
   GuardsDocPtr guards;   ///< null until they are known, and for graphs without symbolic sizes
   CompileDocPtr compiled;
   bool compiling = false;
+  CompileDocPtr planted;                 ///< compiled with the planted fault; null until that is known
+  std::vector<std::string> plantedWith;  ///< the fault
   AccuracyDocPtr accuracy;
   BisectDocPtr bisected;
   PartitionsDocPtr partitions;

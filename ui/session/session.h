@@ -19,6 +19,13 @@ namespace kerf::ui::inline session {
 /// "joint_graph, joint, in body_graph_0": where a note was left.
 QString notedPlaceTitle(const NodeNoteDoc& note);
 
+/// Something that the user did and may take back.
+struct UndoStep {
+  QString what;
+  std::function<void()> takeBack;
+  std::function<bool()> possible = {};  ///< null: always
+};
+
 /// Everything that is known of one graph beside the graph itself.
 struct GraphState;
 
@@ -85,6 +92,10 @@ class Session : public QObject {
   const NodeDoc* nodeDoc() const;
   GuardsDocPtr guards() const;
   CompileDocPtr compiled() const;
+  /// With the planted fault, where there is one; null until compilePlanted() has that.
+  CompileDocPtr compiledAsRun() const;
+  /// Compiles the shown graph with the planted fault, unless that is known; compiledChanged() follows.
+  void compilePlanted();
   AccuracyDocPtr accuracy() const;
   BisectDocPtr bisected() const;
   MinifyDocPtr minified() const;
@@ -110,6 +121,14 @@ class Session : public QObject {
   void cancelVerify();
   VerifyDocPtr verified() const;
 
+  // Two runs
+  /// Compares two captures compile by compile; runsChanged() follows.
+  void compareRuns(int before, int after);
+  /// What was compared last; null before the first time.
+  RunsDocPtr runs() const { return m_runs; }
+  /// Shows the later graph of a stage of them against the earlier one.
+  void goToStagePair(const workbench::StageDifference& stage);
+
   // Recorded output code
   /// Of the shown graph, with its lines linked to the graph's nodes; null until findRecordedCode() has it.
   RecordedCodePtr recordedCode() const;
@@ -130,6 +149,14 @@ class Session : public QObject {
   /// The last answer is of the shown graph, as it is run now.
   bool valueIsCurrent() const;
   void cancelValue();
+
+  // Taking back
+  /// Notes, bookmarks, deletes, blocks and pins: takes the newest back. Going back is another thing.
+  void undo();
+  bool canUndo() const;
+  /// "bookmark": what undo() takes back; empty: nothing.
+  QString undoTitle() const;
+  void addUndo(UndoStep step);
 
   // Work
   /// "s0=8" for each symbolic size that gets another value than its hint, for comparing, bisecting and minifying.
@@ -162,6 +189,8 @@ class Session : public QObject {
   void minify(workbench::MinifyRequest request);
   /// A pinned node stays as it is when the shown graph is minified.
   void pin(const QString& node, bool pinned);
+  /// The same, as it was before: nothing to take back.
+  void keepPinned(const QString& node);
   QStringList pins() const;
   void cancelMinify();
   /// Of the running minification; a wish that makes no sense is ignored.
@@ -224,14 +253,16 @@ class Session : public QObject {
   void partitionsChanged();
   void valueChanged();
   void recordedCodeChanged();
+  void runsChanged();
   void inputsChanged();
   void plantChanged();
   void traceLogChanged();
   void symbolsChanged();
   void storeChanged();
   void notesChanged();
-  /// There is more or less to undo.
+  /// There is more or less to bring back in the store; to undo at all.
   void deletionsChanged();
+  void undoChanged();
   void busyChanged();
   void exported(const QString& path);
   void failed(const QString& title, const QString& detail);
@@ -279,6 +310,7 @@ class Session : public QObject {
   void requestGraph(const Location& location);
   void requestBody(const Location& location);
   void reachWanted();
+  void setPin(const Key& key, const QString& node, bool pinned);
   void sendNote(const workbench::NoteRequest& request);
   void refreshed(int capture, Result<std::vector<workbench::CaptureIndex>> result);
   void showGraph(const Location& location, GraphDocPtr graph);
@@ -303,6 +335,7 @@ class Session : public QObject {
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
+  RunsDocPtr m_runs;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture
   std::map<std::string, QString> m_plants;                         ///< by the capture's name
   std::map<std::pair<int, int>, RecordedCodePtr> m_code;           ///< by capture and graph
@@ -330,6 +363,7 @@ class Session : public QObject {
   NodeNotesPtr m_notes;
   std::optional<NamedPlace> m_wanted;  ///< gone to once its capture has been read
   QStringList m_deletions;             ///< one item of each deletion that can be undone, the newest last
+  std::vector<UndoStep> m_undo;        ///< the newest last
   int m_node = -1;
 };
 

@@ -96,10 +96,21 @@ void Session::forgetSteps(const Key& where, int step) {
 }
 
 void Session::pin(const QString& node, bool pinned) {
-  if (!state()) return;
-  auto& pins = state()->pins;
-  if (pins.contains(node) == pinned) return;
-  pinned ? pins.append(node) : void(pins.removeAll(node));
+  if (!state() || state()->pins.contains(node) == pinned) return;
+  setPin(key(), node, pinned);
+  addUndo({pinned ? tr("keeping %1").arg(node) : tr("letting %1 go").arg(node),
+           [this, where = key(), node, pinned] { setPin(where, node, !pinned); },
+           [this, where = key()] { return state(where) != nullptr; }});
+}
+
+void Session::keepPinned(const QString& node) {
+  if (state()) setPin(key(), node, true);
+}
+
+void Session::setPin(const Key& where, const QString& node, bool pinned) {
+  auto& pins = state(where)->pins;
+  pins.removeAll(node);
+  if (pinned) pins.append(node);
   emit pinsChanged();
 }
 

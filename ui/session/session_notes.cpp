@@ -72,10 +72,19 @@ void Session::leaveNote(const QString& node, const QString& text) {
   const auto doc = capture(m_location.capture);
   if (!m_graph || !doc || m_graph->find(node.toStdString()) < 0) return;
   const auto& entry = doc->graphs[std::size_t(m_location.graph)];
-  sendNote({{m_graph->hash, node.toStdString(), text.toStdString(), doc->name, notedPlace(entry.name, m_location)}});
+  const NodeNoteDoc note{m_graph->hash, node.toStdString(), text.toStdString(), doc->name,
+                         notedPlace(entry.name, m_location)};
+  const auto* known = noteAt(note.node);
+  const workbench::NoteRequest before = known ? workbench::NoteRequest{*known} : workbench::NoteRequest{note, true};
+  sendNote({note});
+  addUndo({text.isEmpty() ? tr("bookmark") : tr("note"), [this, before] { sendNote(before); }});
 }
 
-void Session::forgetNote(const NodeNoteDoc& note) { sendNote({note, true}); }
+void Session::forgetNote(const NodeNoteDoc& note) {
+  sendNote({note, true});
+  addUndo(
+      {note.text.empty() ? tr("removing the bookmark") : tr("removing the note"), [this, note] { sendNote({note}); }});
+}
 
 /// One after the other, and what there is then is read again.
 void Session::sendNote(const workbench::NoteRequest& request) {

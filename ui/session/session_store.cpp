@@ -34,6 +34,7 @@ void Session::removed(const Result<workbench::Removed>& result) {
   QStringList names;
   for (const auto& item : result->items) names << text(item);
   m_deletions << names.value(0);
+  addUndo({tr("delete"), [this] { undoDelete(); }, [this] { return canUndoDelete(); }});
   emit noted(tr("Deleted %1. Edit > Undo delete brings it back.").arg(names.join(", ")));
   emit deletionsChanged();
   listStore();
@@ -47,6 +48,7 @@ void Session::undoDelete() {
       [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this](const Result<workbench::Restored>& result) { restored(result); });
   emit deletionsChanged();
+  emit undoChanged();
 }
 
 void Session::restored(const Result<workbench::Restored>& result) {

@@ -20,7 +20,7 @@ AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparis
   if (doc->failure.empty()) doc->failure = doc->nodesFailure;
   doc->same = doc->good();
   doc->plant = plant;
-  for (std::size_t i = 0; i < doc->nodes.size(); ++i) doc->nodeIndex.emplace(doc->nodes[i].node, int(i));
+  doc->afterReading();
   return doc;
 }
 
@@ -52,6 +52,35 @@ void Session::compile() {
         known->compiled = result ? freedElsewhere(*result) : failure;
         if (where == key()) emit compiledChanged();
       });
+}
+
+/// The kernels of what is run: with the planted fault, where there is one. What passes did is told without it.
+void Session::compilePlanted() {
+  const auto where = key();
+  const auto plants = this->plants();
+  auto* known = state();
+  if (!known || plants.empty() || known->plantedWith == plants) return;
+  known->planted = nullptr;
+  known->plantedWith = plants;
+  if (!m_differ) m_differ = m_workers.forJob();
+  const workbench::CompileRequest request{shownAddress(where), std::chrono::minutes(1), plants};
+  m_jobs.submit<Result<CompileDocPtr>>(
+      jobKey("planted", where),
+      [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
+      [this, where, plants](const Result<CompileDocPtr>& result) {
+        auto* known = state(where);
+        if (!known || known->plantedWith != plants) return;
+        auto failure = std::make_shared<workbench::CompileDoc>();
+        if (!result) failure->error = windowText(result.error()).toStdString();
+        known->planted = result ? freedElsewhere(*result) : failure;
+        if (where == key()) emit compiledChanged();
+      });
+}
+
+CompileDocPtr Session::compiledAsRun() const {
+  const auto* known = state();
+  if (!known || plant().isEmpty()) return compiled();
+  return known->plantedWith == plants() ? known->planted : nullptr;
 }
 
 /// Of graphs with symbolic sizes: their symbols, ranges and guards, checked against the chosen sizes.
@@ -87,6 +116,7 @@ void Session::compare() {
   workbench::CompareRequest request{address(key())};
   request.plants = plants();
   request.depth = workbench::CompareRequest::Depth::Nodes;
+  request.values = true;
   m_jobs.submit<Result<workbench::Comparison>>(
       jobKey("compare", key()),
       [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },

@@ -242,7 +242,8 @@ void MainWindow::connectSession() {
   connect(&m_session, &Session::busyChanged, this, &MainWindow::showBusy);
   connect(&m_pane->layouts(), &LayoutService::busyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::locationChanged, this, &MainWindow::updateEnabled);
-  connect(&m_session, &Session::deletionsChanged, this, &MainWindow::updateEnabled);
+  for (const auto signal : {&Session::deletionsChanged, &Session::undoChanged, &Session::graphChanged})
+    connect(&m_session, signal, this, &MainWindow::updateEnabled);
   connect(&m_session, &Session::noted, this, [this](const QString& note) {
     const auto lines = note.split('\n', Qt::SkipEmptyParts);
     const auto more = lines.size() > 1 ? tr("  (and %1 more: see the Inspector)").arg(lines.size() - 1) : QString();
@@ -254,7 +255,8 @@ void MainWindow::connectSession() {
   m_saveSoon.setSingleShot(true);
   m_saveSoon.setInterval(1500);
   connect(&m_saveSoon, &QTimer::timeout, this, &MainWindow::rememberSession);
-  for (const auto signal : {&Session::capturesChanged, &Session::locationChanged, &Session::plantChanged})
+  for (const auto signal :
+       {&Session::capturesChanged, &Session::locationChanged, &Session::plantChanged, &Session::pinsChanged})
     connect(&m_session, signal, &m_saveSoon, qOverload<>(&QTimer::start));
   connect(&m_session, &Session::capturesChanged, this, &MainWindow::showStart);
   connect(&m_session, &Session::graphChanged, this, [this] {

@@ -34,7 +34,9 @@ class NodesPanel;
 class NotesPanel;
 class PartitionPanel;
 class PassesPanel;
+class PathPanel;
 class RecordPanel;
+class RunsPanel;
 class SearchPanel;
 class SourcePanel;
 class StageStrip;
@@ -82,7 +84,7 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a panel to the front: "nodes", "source", "difference", "accuracy", "minify", "partition", "kernels",
-  /// "fusion", "timeline", "record", "store", "log", "find", "notes"; "captures", "passes", "changes", "inspector";
+  /// "fusion", "timeline", "record", "runs", "path", "store", "log", "find", "notes"; "captures", "passes", "changes", "inspector";
   /// "overview".
   void raisePanel(const QString& name);
   /// Of all that raisePanel() knows.
@@ -101,6 +103,7 @@ class MainWindow : public QMainWindow {
   DifferencePanel& differencePanel() { return *m_difference; }
   CapturesPanel& capturesPanel() { return *m_captures; }
   PassesPanel& passesPanel() { return *m_passes; }
+  PathPanel& pathPanel() { return *m_path; }
   InspectorPanel& inspectorPanel() { return *m_inspector; }
   AccuracyPanel& accuracyPanel() { return *m_accuracy; }
   ValuesPanel& valuesPanel() { return *m_values; }
@@ -112,6 +115,7 @@ class MainWindow : public QMainWindow {
   FusionPanel& fusionPanel() { return *m_fusion; }
   TimelinePanel& timelinePanel() { return *m_timeline; }
   RecordPanel& recordPanel() { return *m_record; }
+  RunsPanel& runsPanel() { return *m_runs; }
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
   StorePanel& storePanel() { return *m_store; }
@@ -140,6 +144,9 @@ class MainWindow : public QMainWindow {
   void goToGraph(int graph);
   void goToOdd();
   void goToBad(int step);
+  void goToFirst(AccuracyDoc::Oddity oddity);
+  bool hasComparison();
+  void showPlace(int node);
   void choosePlant();
   void takeStep(StoryStep step);
   void showIssue();
@@ -221,6 +228,7 @@ class MainWindow : public QMainWindow {
   SearchBox* m_search = nullptr;
   CapturesPanel* m_captures = nullptr;
   PassesPanel* m_passes = nullptr;
+  PathPanel* m_path = nullptr;
   InspectorPanel* m_inspector = nullptr;
   AccuracyPanel* m_accuracy = nullptr;
   ValuesPanel* m_values = nullptr;
@@ -230,6 +238,7 @@ class MainWindow : public QMainWindow {
   FusionPanel* m_fusion = nullptr;
   TimelinePanel* m_timeline = nullptr;
   RecordPanel* m_record = nullptr;
+  RunsPanel* m_runs = nullptr;
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;
   StorePanel* m_store = nullptr;

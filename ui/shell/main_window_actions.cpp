@@ -11,6 +11,7 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
+#include "ui/panels/runs_panel.h"
 #include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
 #include "ui/session/aot_stages.h"
@@ -54,14 +55,14 @@ std::vector<ActionSpec> MainWindow::fileActions() {
 }
 
 std::vector<ActionSpec> MainWindow::editActions() {
-  const auto undo = [this] { m_session.canUndoDelete() ? m_session.undoDelete() : m_session.back(); };
+  const auto undo = [this] { m_session.undo(); };
   return {{"paste",
            tr("&Paste graph"),
            {},
            "Ctrl+V",
            tr("Open the files or the graph text in the clipboard"),
            [this] { paste(); }},
-          {"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
+          {"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Take back a note, bookmark, delete, block or pin"), undo},
           {"delete",
            tr("&Delete from store"),
            {},
@@ -89,6 +90,13 @@ std::vector<ActionSpec> MainWindow::viewActions() {
        "D",
        {},
        [this, &view] { view.setDimUnrelated((*m_actions)["dim"]->isChecked()); },
+       true},
+      {"values",
+       tr("Show &values on cards"),
+       {},
+       "V",
+       tr("A histogram and the range of each node's values below its card, after a comparison"),
+       [this, &view] { view.setValuesShown((*m_actions)["values"]->isChecked()); },
        true},
       {"separateInputs",
        tr("Draw &parameters as nodes"),
@@ -167,6 +175,15 @@ std::vector<ActionSpec> MainWindow::goActions() {
            "Ctrl+D",
            tr("Compare the shown graph with another one, node by node"),
            [this] { chooseBaseline(); }},
+          {"compareRuns",
+           tr("Compare two &runs"),
+           {},
+           "Ctrl+Shift+D",
+           tr("Two captures beside each other: compile ids, stages, guards, kernels and times"),
+           [this] {
+             raisePanel("runs");
+             m_runs->compare();
+           }},
           {"compareBefore", tr("Compare with the stage &before"), {}, {}, {}, [this] { m_session.compareWith({}); }},
           {"palette", tr("Command pa&lette…"), {}, "Ctrl+K Ctrl+P Ctrl+Shift+P", {}, [this] {
              showCommandPalette(*this, *m_actions);
@@ -234,7 +251,19 @@ std::vector<ActionSpec> MainWindow::numberActions() {
            {},
            "I",
            tr("Go to the next node whose value is NaN or infinite; the first one where none is selected"),
-           [this] { goToOdd(); }}};
+           [this] { goToOdd(); }},
+          {"firstNan",
+           tr("First NaN"),
+           {},
+           "Shift+I",
+           tr("Go to the first input or node with a NaN on some side; compares first where that is not known"),
+           [this] { goToFirst(AccuracyDoc::Oddity::NaN); }},
+          {"firstInf",
+           tr("First in&finity"),
+           {},
+           {},
+           tr("Go to the first input or node with an infinity on some side; compares first where that is not known"),
+           [this] { goToFirst(AccuracyDoc::Oddity::Infinity); }}};
 }
 
 /// "placeOverview" under Alt+1, …; and a command for each panel.
@@ -276,6 +305,7 @@ void MainWindow::buildActions() {
   m_actions->add(placeActions());
   m_actions->add(noteActions());
   (*m_actions)["follow"]->setChecked(true);
+  (*m_actions)["values"]->setChecked(true);
 }
 
 void MainWindow::buildMenus() {
@@ -290,7 +320,7 @@ void MainWindow::buildMenus() {
        {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "closeWindow", "quit"});
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
-  fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
+  fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "values", "dim",
               "separateInputs", "hulls", "graphviz", "hideUnchanged", ""});
   auto* stages = view->addMenu(tr("&Stage"));
   auto* group = new QActionGroup(this);
@@ -321,6 +351,8 @@ void MainWindow::buildMenus() {
                                        "firstBad",
                                        "nextBad",
                                        "previousBad",
+                                       "firstNan",
+                                       "firstInf",
                                        "nextOdd",
                                        "",
                                        "nextNode",
@@ -335,6 +367,7 @@ void MainWindow::buildMenus() {
                                        "",
                                        "compareWith",
                                        "compareBefore",
+                                       "compareRuns",
                                        "",
                                        "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
@@ -362,17 +395,19 @@ void MainWindow::buildToolBar() {
 
 void MainWindow::updateEnabled() {
   const bool graph = m_session.graph() != nullptr;
-  for (const char* id : {"exportRepro", "exportImage", "reload",        "closeCapture", "fit",           "zoomIn",
-                         "zoomOut",     "zoomReset",   "centre",        "compare",      "bisectNode",    "bisectPass",
-                         "minify",      "find",        "findNext",      "findPrevious", "nextNode",      "previousNode",
-                         "captured",    "nextStage",   "previousStage", "compareWith",  "compareBefore", "report",
-                         "firstBad",    "nextBad",     "previousBad",   "nextOdd",      "plant",         "graphAlone",
-                         "listFound",   "bookmark",    "writeNote",     "nextNote",     "previousNote",  "leaveBody"})
+  for (const char* id :
+       {"exportRepro", "exportImage",   "reload",   "closeCapture", "fit",        "zoomIn",      "zoomOut",
+        "zoomReset",   "centre",        "compare",  "bisectNode",   "bisectPass", "minify",      "find",
+        "findNext",    "findPrevious",  "nextNode", "previousNode", "captured",   "nextStage",   "previousStage",
+        "compareWith", "compareBefore", "report",   "firstBad",     "nextBad",    "previousBad", "nextOdd",
+        "plant",       "graphAlone",    "firstNan", "firstInf",     "listFound",  "bookmark",    "writeNote",
+        "nextNote",    "previousNote",  "leaveBody"})
     (*m_actions)[id]->setEnabled(graph);
   checkStage();
   (*m_actions)["back"]->setEnabled(m_session.canBack());
-  (*m_actions)["undo"]->setEnabled(m_session.canUndoDelete() || m_session.canBack());
-  (*m_actions)["undo"]->setText(m_session.canUndoDelete() ? tr("&Undo delete") : tr("&Undo (go back)"));
+  (*m_actions)["undo"]->setEnabled(m_session.canUndo());
+  const auto done = m_session.undoTitle();
+  (*m_actions)["undo"]->setText(done.isEmpty() ? tr("&Undo") : tr("&Undo %1").arg(done));
   (*m_actions)["forward"]->setEnabled(m_session.canForward());
   m_search->setEnabled(graph);
 }

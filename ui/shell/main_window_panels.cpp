@@ -23,13 +23,17 @@
 #include "ui/panels/overview_panel.h"
 #include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
+#include "ui/panels/path_panel.h"
 #include "ui/panels/record_panel.h"
+#include "ui/panels/runs_panel.h"
 #include "ui/panels/search_panel.h"
 #include "ui/panels/source_panel.h"
 #include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
 #include "ui/panels/timeline_panel.h"
 #include "ui/panels/values_panel.h"
+#include "ui/shell/banner.h"
+#include "ui/shell/editor.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
 
@@ -75,6 +79,7 @@ void MainWindow::buildPanels() {
   const auto capture = [this] { return m_session.capture(m_session.location().capture); };
   add("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), {Graph});
   add("source", tr("Source"), m_source = new SourcePanel(m_session), {Graph});
+  add("path", tr("Source to kernel"), m_path = new PathPanel(m_session), {Graph});
   add("difference", tr("Difference"), m_difference = new DifferencePanel(m_session), {Graph},
       [this] { return m_session.difference() != nullptr; });
   add("code", tr("Output code"), m_code = new OutputCodePanel(m_session), {Graph}, [this] {
@@ -95,6 +100,8 @@ void MainWindow::buildPanels() {
     const auto doc = capture();
     return doc && doc->timeline;
   });
+  add("runs", tr("Two runs"), m_runs = new RunsPanel(m_session), {Overview, Graph},
+      [this] { return m_session.captures().size() > 1; });
   add("record", tr("Record"), m_record = new RecordPanel(m_session), {Overview, Graph},
       [this] { return m_session.record() != nullptr; });
   add("find", tr("Found"), m_hits = new SearchPanel(m_session, *m_pane), {Graph, Numbers},
@@ -115,6 +122,11 @@ void MainWindow::connectPanels() {
   connect(m_kernels, &KernelsPanel::kernelPicked, this, &MainWindow::findNodes);
   connect(m_code, &OutputCodePanel::nodesPicked, this, &MainWindow::findNodes);
   connect(m_code, &OutputCodePanel::recordMissing, this, [this] { raisePanel("record"); });
+  connect(m_path, &PathPanel::nodesPicked, this, &MainWindow::markNodes);
+  connect(m_path, &PathPanel::editorAsked, this, [this](const QString& file, int line) {
+    if (const auto problem = openInEditor(file, line); !problem.isEmpty())
+      m_banner->showError(tr("Cannot open the editor"), problem);
+  });
   connect(m_fusion, &FusionPanel::groupPicked, this, &MainWindow::findNodes);
   connect(m_partition, &PartitionPanel::counterpartsPicked, this, &MainWindow::markNodes);
   connect(m_partition, &PartitionPanel::cutChanged, m_pane, &GraphPane::setCut);
@@ -130,6 +142,15 @@ void MainWindow::connectPanels() {
   connect(m_overview, &OverviewPanel::graphPicked, this, &MainWindow::goToGraph);
   connect(m_overview, &OverviewPanel::recordPicked, this,
           [this](int record) { m_session.showRecord(m_session.location().capture, record); });
+  connect(m_runs, &RunsPanel::stagePicked, this, [this] {
+    m_places->go(WorkPlace::Graph);
+    raisePanel("difference");
+  });
+  connect(m_captures, &CapturesPanel::runsAsked, this, [this](int before, int after) {
+    raisePanel("runs");
+    m_runs->choose(before, after);
+    m_runs->compare();
+  });
   connect(m_timeline, &TimelinePanel::spanPicked, this, &MainWindow::showSpan);
   connect(&m_session, &Session::recordChanged, this, [this] {
     const auto record = m_session.record();

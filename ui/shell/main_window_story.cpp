@@ -35,37 +35,53 @@ int nextOf(const std::vector<int>& places, int from, int step) {
 
 }  // namespace
 
+/// Begins one where there is none.
+bool MainWindow::hasComparison() {
+  const auto accuracy = m_session.accuracy();
+  if (accuracy && !accuracy->running && accuracy->error.isEmpty()) return true;
+  (*m_actions)["compare"]->trigger();
+  return false;
+}
+
+void MainWindow::showPlace(int node) {
+  if (m_places->place() == WorkPlace::Overview) m_places->go(WorkPlace::Graph);
+  m_session.selectNode(node);
+  m_pane->view().reveal(node);
+}
+
 /// `step` 0: the first one, where the results part; else the next or the one before in the order of the graph.
 void MainWindow::goToBad(int step) {
   const auto graph = m_session.graph();
+  if (!graph || !hasComparison()) return;
   const auto accuracy = m_session.accuracy();
-  if (!graph) return;
-  if (!accuracy || accuracy->running || !accuracy->error.isEmpty()) return (*m_actions)["compare"]->trigger();
   std::vector<int> bad;
   for (std::size_t i = 0; i < graph->nodes.size(); ++i)
     if (const auto* row = accuracy->find(graph->nodes[i].name); row && !row->same) bad.push_back(int(i));
   int found = nextOf(bad, m_session.node(), step);
   if (const int first = graph->find(accuracy->firstBadNode()); step == 0 && first >= 0) found = first;
   if (found < 0) return m_session.noted(tr("No node is beyond the limit."));
-  if (m_places->place() == WorkPlace::Overview) m_places->go(WorkPlace::Graph);
-  m_session.selectNode(found);
-  m_pane->view().reveal(found);
+  showPlace(found);
 }
 
 void MainWindow::goToOdd() {
   const auto graph = m_session.graph();
-  const auto accuracy = m_session.accuracy();
-  if (!graph) return;
-  if (!accuracy || accuracy->running || !accuracy->error.isEmpty()) return (*m_actions)["compare"]->trigger();
-  const auto odd = accuracy->odd(*graph);
+  if (!graph || !hasComparison()) return;
+  const auto odd = m_session.accuracy()->odd(*graph);
   const auto* node = m_session.nodeDoc();
   const int first = graph->find(odd.first);
   const bool among = node && std::ranges::find(odd.places, m_session.node()) != odd.places.end();
   const int found = among || first < 0 ? nextOf(odd.places, m_session.node(), 1) : first;
   if (found < 0) return m_session.noted(tr("All values are finite."));
-  if (m_places->place() == WorkPlace::Overview) m_places->go(WorkPlace::Graph);
-  m_session.selectNode(found);
-  m_pane->view().reveal(found);
+  showPlace(found);
+}
+
+void MainWindow::goToFirst(AccuracyDoc::Oddity oddity) {
+  const auto graph = m_session.graph();
+  if (!graph || !hasComparison()) return;
+  const auto places = m_session.accuracy()->withOddity(*graph, oddity);
+  if (places.empty())
+    return m_session.noted(oddity == AccuracyDoc::Oddity::NaN ? tr("No value is NaN.") : tr("No value is infinite."));
+  showPlace(places.front());
 }
 
 void MainWindow::choosePlant() {

@@ -7,6 +7,7 @@
 #include "ui/graph_view/picture_export.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/minify_panel.h"
+#include "ui/panels/runs_panel.h"
 #include "ui/panels/values_panel.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
@@ -132,6 +133,7 @@ void Screenshot::select() {
 
 void Screenshot::showValue() {
   if (m_options.panel == "values") m_window.valuesPanel().ask();
+  if (m_options.panel == "runs") m_window.runsPanel().compare();
 }
 
 /// Docks grew with what came first into them: now that all is there, their sizes are the same every time.

@@ -37,6 +37,18 @@ NamedPlace placeOf(const QVariantMap& map) {
   return place;
 }
 
+/// Once their graph is there; a user who pinned them in an earlier session has nothing to take back.
+void restorePins(Session& session, const QStringList& pins) {
+  if (pins.isEmpty()) return;
+  const auto once = std::make_shared<QMetaObject::Connection>();
+  *once = QObject::connect(&session, &Session::graphChanged, &session, [&session, pins, once] {
+    if (!session.graph()) return;
+    QObject::disconnect(*once);
+    for (const auto& node : pins)
+      if (session.graph()->find(node.toStdString()) >= 0) session.keepPinned(node);
+  });
+}
+
 }  // namespace
 
 QVariantMap rememberedSession(MainWindow& window) {
@@ -47,7 +59,7 @@ QVariantMap rememberedSession(MainWindow& window) {
   const auto place = window.session().namedPlace();
   if (names.isEmpty() || !place) return {};
   const auto& view = window.pane().view();
-  QVariantMap session{{"captures", names}, {"place", mapOf(*place)}};
+  QVariantMap session{{"captures", names}, {"place", mapOf(*place)}, {"pins", window.session().pins()}};
   if (!view.scene()) return session;
   QStringList open;
   for (const auto& path : view.scene()->openPaths()) open << QString::fromStdString(path);
@@ -76,6 +88,7 @@ void restoreSession(MainWindow& window, const QVariantMap& session) {
     view.center = session["center"].toPointF();
     window.pane().keepView(std::move(view));
   }
+  if (there) restorePins(window.session(), session["pins"].toStringList());
   if (there) window.session().goTo(place);
   window.session().open(names, !there);
 }

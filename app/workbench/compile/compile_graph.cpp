@@ -2,6 +2,7 @@
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/compile/aot_passes.h"
 #include "app/workbench/compile/pass_trace.h"
+#include "app/workbench/engine_options.h"
 #include "engine/codegen_llvm/line_numbers.h"
 #include "engine/pipeline/compile_fx.h"
 #include "engine/process/in_child.h"
@@ -47,7 +48,8 @@ Result<CompileDocPtr> perform(Workbench& bench, const CompileRequest& request, c
   KERF_TRY(auto found, resolveGraph(bench, request.graph, job));
   const ShapedGraph source = shapedForReading(std::move(found), job);
   const auto& module = source.graph().module;
-  const CompileOptions options{.cache = bench.codeCache(job)};
+  CompileOptions options{.cache = bench.codeCache(job)};
+  KERF_TRY(options.faults, parsePlants(request.plants));
   const std::function body = [&]() -> Result<CompileDoc> {
     KERF_TRY(const auto compiled, compileFx(module, options));
     return docOf(*compiled);

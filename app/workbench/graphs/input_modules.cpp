@@ -1,7 +1,9 @@
 #include "app/workbench/graphs/graph_doc.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <unordered_map>
 
 namespace kerf::workbench {
 
@@ -52,21 +54,49 @@ std::string moduleOfInput(const std::string& name) {
   return path;
 }
 
-void nameInputModules(GraphDoc& doc, GraphSource& source) {
-  std::vector<std::string> outer;
-  bool looked = false;
-  for (const NodeId id : source.graph().module.graph.order()) {
-    const Node& node = source.graph().module.graph.node(id);
-    const int at = node.op() == Opcode::Placeholder ? doc.find(node.name()) : -1;
-    if (at < 0) continue;
-    auto& path = doc.nodes[std::size_t(at)].modulePath;
-    if (path.empty()) path = moduleOfInput(node.target());
+namespace {
+
+using ModulesByName = std::unordered_map<std::string, std::string>;
+
+/// Paths of the modules whose inputs a graph has, by placeholder; AOTAutograd's graphs say which of Dynamo's each is.
+ModulesByName modulesOf(const Graph& graph, const std::vector<std::string>& outer) {
+  ModulesByName modules;
+  for (const NodeId id : graph.placeholders()) {
+    const Node& node = graph.node(id);
+    auto path = moduleOfInput(node.target());
     const int index = inputIndex(node.meta().description);
-    if (!path.empty() || index < 0) continue;
-    if (auto* dynamo = looked ? nullptr : dynamoGraph(source); dynamo != nullptr)
-      outer = placeholderNames(dynamo->module.graph);
-    looked = true;
-    if (index < int(outer.size())) path = moduleOfInput(outer[std::size_t(index)]);
+    if (path.empty() && index >= 0 && index < int(outer.size())) path = moduleOfInput(outer[std::size_t(index)]);
+    if (!path.empty()) modules.emplace(node.name(), std::move(path));
+  }
+  return modules;
+}
+
+/// The same of the first graph of the compilation that says it: later stages keep the names of their inputs ("primals_3"),
+/// but not what those are.
+ModulesByName modulesOfEarlierStage(GraphSource& source, const std::vector<std::string>& outer) {
+  static constexpr std::string_view stages[] = {"aot_joint_graph", "aot_inference_graph", "aot_forward_graph"};
+  const auto& own = source.graph().origin;
+  for (auto& graph : source.capture.graphs) {
+    const auto& origin = graph.origin;
+    const bool says = std::ranges::find(stages, origin.stage) != std::end(stages);
+    if (!says || origin.compileId != own.compileId || origin.rank != own.rank || !graph.ensureLoaded()) continue;
+    if (auto modules = modulesOf(graph.module.graph, outer); !modules.empty()) return modules;
+  }
+  return {};
+}
+
+}  // namespace
+
+void nameInputModules(GraphDoc& doc, GraphSource& source) {
+  const Graph& graph = source.graph().module.graph;
+  std::vector<std::string> outer;
+  if (auto* dynamo = dynamoGraph(source); dynamo != nullptr) outer = placeholderNames(dynamo->module.graph);
+  auto modules = modulesOf(graph, outer);
+  if (modules.empty() && !outer.empty()) modules = modulesOfEarlierStage(source, outer);
+  for (const NodeId id : graph.placeholders()) {
+    const auto found = modules.find(graph.node(id).name());
+    const int at = found == modules.end() ? -1 : doc.find(found->first);
+    if (at >= 0 && doc.nodes[std::size_t(at)].modulePath.empty()) doc.nodes[std::size_t(at)].modulePath = found->second;
   }
 }
 

@@ -59,14 +59,73 @@ constexpr std::array kinds{
     KindOfTrait{OpTrait::Pointwise, NodeKind::Pointwise},
 };
 
+/// What Dynamo's graphs call that is several ATen ops.
+struct KindOfName {
+  std::string_view name;
+  NodeKind kind;
+};
+constexpr std::array namedKinds{
+    KindOfName{"linear", NodeKind::Matmul},
+    KindOfName{"scaled_dot_product_attention", NodeKind::Matmul},
+    KindOfName{"multi_head_attention_forward", NodeKind::Matmul},
+    KindOfName{"einsum", NodeKind::Matmul},
+    KindOfName{"matmul", NodeKind::Matmul},
+    KindOfName{"conv1d", NodeKind::Convolution},
+    KindOfName{"conv2d", NodeKind::Convolution},
+    KindOfName{"conv3d", NodeKind::Convolution},
+    KindOfName{"conv_transpose2d", NodeKind::Convolution},
+    KindOfName{"batch_norm", NodeKind::Reduction},
+    KindOfName{"layer_norm", NodeKind::Reduction},
+    KindOfName{"group_norm", NodeKind::Reduction},
+    KindOfName{"rms_norm", NodeKind::Reduction},
+    KindOfName{"softmax", NodeKind::Reduction},
+    KindOfName{"log_softmax", NodeKind::Reduction},
+    KindOfName{"cross_entropy", NodeKind::Reduction},
+    KindOfName{"nll_loss", NodeKind::Reduction},
+    KindOfName{"mse_loss", NodeKind::Reduction},
+    KindOfName{"max_pool2d", NodeKind::Reduction},
+    KindOfName{"avg_pool2d", NodeKind::Reduction},
+    KindOfName{"adaptive_avg_pool2d", NodeKind::Reduction},
+    KindOfName{"dropout", NodeKind::Random},
+    KindOfName{"stochastic_depth", NodeKind::Random},
+    KindOfName{"flatten", NodeKind::View},
+    KindOfName{"reshape", NodeKind::View},
+    KindOfName{"contiguous", NodeKind::View},
+    KindOfName{"chunk", NodeKind::View},
+};
+
+NodeKind kindOfTraits(const OpInfo& info) {
+  for (const auto& [trait, kind] : kinds)
+    if (has(info.traits, trait)) return kind;
+  return NodeKind::Other;
+}
+
+/// Of "torch.nn.functional.silu", "operator.iadd" or a method "view": that of the op with this name.
+NodeKind kindByName(std::string_view target) {
+  auto name = target.substr(target.rfind('.') + 1);
+  while (name.ends_with('_')) name.remove_suffix(1);
+  const auto known = [](std::string_view word) -> NodeKind {
+    const auto found = std::ranges::find(namedKinds, word, &KindOfName::name);
+    if (found != namedKinds.end()) return found->kind;
+    for (const char* overload : {"", ".Tensor", ".self", ".Scalar", ".dim", ".int"}) {
+      const auto target = fmt::format("aten.{}{}", word, overload);
+      if (const OpInfo* info = findOp(OpTarget(target))) return kindOfTraits(*info);
+    }
+    return NodeKind::Other;
+  };
+  const auto kind = known(name);
+  const bool inPlace = kind == NodeKind::Other && name.starts_with('i') && name.size() > 2;
+  return inPlace ? known(name.substr(1)) : kind;
+}
+
 NodeKind kindOf(const Node& node, const OpInfo* info) {
   if (node.op() == Opcode::Placeholder) return NodeKind::Input;
   if (node.op() == Opcode::Output) return NodeKind::Output;
   if (node.op() == Opcode::GetAttr) return NodeKind::Parameter;
   if (node.target().ends_with("getitem")) return NodeKind::View;
-  for (const auto& [trait, kind] : kinds)
-    if (info != nullptr && has(info->traits, trait)) return kind;
-  return NodeKind::Other;
+  const auto kind = info != nullptr ? kindOfTraits(*info) : NodeKind::Other;
+  if (kind != NodeKind::Other || node.target().starts_with("torch.ops.")) return kind;
+  return kindByName(node.target());
 }
 
 Texts split(const std::string& text, char separator) {

@@ -140,8 +140,9 @@ struct CompileRequest {
   static constexpr std::string_view name = "compile";
   GraphAddress graph;
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  std::vector<std::string> plants = {};  ///< as CompareRequest::plants
 
-  KERF_FIELDS(graph, timeout)
+  KERF_FIELDS(graph, timeout, plants)
 };
 
 /// A graph before or after a pass as text, under its content hash.

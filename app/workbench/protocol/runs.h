@@ -16,6 +16,7 @@
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "app/workbench/protocol/values.h"
 #include "engine/accuracy/verdict.h"
 #include "engine/process/candidate_limits.h"
 
@@ -143,6 +144,7 @@ struct Comparison {
 
   FusionComparison fusion;                 ///< of --emulate; empty unless asked for
   std::vector<AnnotationRow> annotations;  ///< recorded values that the ops do not give
+  std::vector<NodeFigures> values;         ///< of inputs and compared nodes; empty unless asked for
 
   bool good() const { return (same || fusion.explainsAll()) && failure.empty(); }
   /// Nodes where the fault starts, in graph order of their severity.
@@ -154,7 +156,7 @@ struct Comparison {
   }
 
   KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols,
-              nestedNote, inputs, fusion, backwardNote, tolerance, annotations)
+              nestedNote, inputs, fusion, backwardNote, tolerance, annotations, values)
 };
 
 /// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.
@@ -174,8 +176,9 @@ struct CompareRequest {
   std::string emulate;  ///< "inductor", "kerf": also compare with the rounding of these fusion groups
   std::string results;  ///< with `emulate`: a .safetensors with the outputs to judge, in place of the compiled side's
   CandidateLimits limits;  ///< memory and file size
+  bool values = false;     ///< with Depth::Nodes: also what each node's values are like on every side
 
-  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout, accuracy, emulate, results, limits)
+  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout, accuracy, emulate, results, limits, values)
 };
 constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
 

@@ -23,6 +23,21 @@ struct ValueFigures {
               deviation, histogram)
 };
 
+/// A node's figures on the sides of a comparison that have a tensor of it: "compiled", "interpreter", "fp64"; "recorded"
+/// of what the capture has data for, "made up" of inputs that it has none for. Histograms have at most 32 steps.
+struct SideFigures {
+  std::string side;
+  ValueFigures figures;
+
+  KERF_FIELDS(side, figures)
+};
+struct NodeFigures {
+  std::string node;
+  std::vector<SideFigures> sides;
+
+  KERF_FIELDS(node, sides)
+};
+
 /// The last two dimensions at leading indices, drawn small: each patch is its element of largest magnitude; a NaN, and
 /// then an infinity, outweighs all.
 struct ValuePlane {

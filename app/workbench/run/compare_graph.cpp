@@ -11,6 +11,7 @@
 #include "app/workbench/compile/pass_trace.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/run/divergence_child.h"
+#include "app/workbench/run/value_figures.h"
 #include "engine/ops/core/foreign_call.h"
 #include "engine/pipeline/compare_emulated.h"
 
@@ -118,6 +119,8 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
   KERF_TRY(auto module, moduleToCompare(source));
   const auto rows = inputRows(source.origins, source.inputs);
+  const bool values = request.values && request.depth == CompareRequest::Depth::Nodes;
+  auto figures = values ? givenFigures(source) : std::vector<NodeFigures>();
   const Candidate candidate{std::move(module), std::move(source.inputs)};
   KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
@@ -142,8 +145,11 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_CHECK(checkTolerances(report, tolerances));
   addReport(comparison, report);
   if (request.depth == CompareRequest::Depth::Nodes) {
-    KERF_TRY(const auto nodes, divergenceInChild(candidate, options, job));
+    KERF_TRY(const auto nodes, values ? divergenceWithValues(candidate, options, job, figures)
+                                      : divergenceInChild(candidate, options, job));
     addNodes(comparison, nodes);
+    if (values) addExpectedFigures(source, figures);
+    comparison.values = std::move(figures);
   }
   comparison.time = std::chrono::steady_clock::now() - start;
   KERF_TRY(comparison.run, keep(bench, source, request, comparison, job));

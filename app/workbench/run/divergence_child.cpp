@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "app/workbench/run/value_figures.h"
 #include "engine/process/in_child.h"
 
 namespace kerf::workbench {
@@ -12,14 +13,16 @@ namespace {
 struct ComparedNode {
   NodeDivergence node;
   NodeProgress progress;
+  std::vector<SideFigures> values;  ///< empty unless asked for
 
-  KERF_FIELDS(node, progress)
+  KERF_FIELDS(node, progress, values)
 };
 
 /// The rows that came so far, and what the job hears of them.
 class RowsSoFar {
  public:
-  explicit RowsSoFar(const Job& job) : m_job(job) {}
+  /// `values`: where figures of values go; null where there are none.
+  RowsSoFar(const Job& job, std::vector<NodeFigures>* values) : m_job(job), m_values(values) {}
 
   void add(const ComparedNode& compared) {
     const auto [known, isNew] = m_places.try_emplace(compared.node.node, m_rows.size());
@@ -28,6 +31,10 @@ class RowsSoFar {
     else
       m_rows[known->second] = compared.node;
     tell(compared);
+    if (m_values == nullptr || compared.values.empty()) return;
+    const auto [at, first] = m_valuePlaces.try_emplace(compared.node.node, m_values->size());
+    if (first) m_values->push_back({compared.node.node, {}});
+    (*m_values)[at->second].sides = compared.values;
   }
   std::vector<NodeDivergence> take() { return std::move(m_rows); }
 
@@ -45,24 +52,28 @@ class RowsSoFar {
   const Job& m_job;
   std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
   std::vector<NodeDivergence> m_rows;
-  std::unordered_map<std::string, std::size_t> m_places;
+  std::unordered_map<std::string, std::size_t> m_places, m_valuePlaces;
+  std::vector<NodeFigures>* m_values;
 };
 
-}  // namespace
-
-Result<NodeDivergenceReport> divergenceInChild(const Candidate& candidate, const EngineOracleOptions& options,
-                                               const Job& job) {
+Result<NodeDivergenceReport> runInChild(const Candidate& candidate, const EngineOracleOptions& options, const Job& job,
+                                        std::vector<NodeFigures>* values) {
   NodeDivergenceOptions divergence;
   divergence.compile = options.compile;
   divergence.compile.keepArtifacts = false;
   divergence.compare = options.compare;
+  std::vector<SideFigures> sides;
+  if (values != nullptr)
+    divergence.onValues = [&](const Value& compiled, const Value& interpreted, const Value& fp64) {
+      sides = sideFigures({{"interpreter", &interpreted}, {"compiled", &compiled}, {"fp64", &fp64}});
+    };
   const std::function body = [&](const SendEvent& send) {
     divergence.onNode = [&](const NodeDivergence& node, const NodeProgress& progress) {
-      send(encode(ComparedNode{node, progress}));
+      send(encode(ComparedNode{node, progress, std::exchange(sides, {})}));
     };
     return nodeDivergence(candidate.module, candidate.inputs, divergence);
   };
-  RowsSoFar rows(job);
+  RowsSoFar rows(job, values);
   const auto follow = [&](std::string_view event) {
     if (const auto compared = decode<ComparedNode>(event, "a compared node")) rows.add(*compared);
   };
@@ -76,6 +87,18 @@ Result<NodeDivergenceReport> divergenceInChild(const Candidate& candidate, const
   report.nodes = rows.take();
   markFirstBad(candidate.module, report.nodes);
   return report;
+}
+
+}  // namespace
+
+Result<NodeDivergenceReport> divergenceInChild(const Candidate& candidate, const EngineOracleOptions& options,
+                                               const Job& job) {
+  return runInChild(candidate, options, job, nullptr);
+}
+
+Result<NodeDivergenceReport> divergenceWithValues(const Candidate& candidate, const EngineOracleOptions& options,
+                                                  const Job& job, std::vector<NodeFigures>& values) {
+  return runInChild(candidate, options, job, &values);
 }
 
 }  // namespace kerf::workbench

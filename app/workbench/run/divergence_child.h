@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/workbench/protocol/job.h"
+#include "app/workbench/protocol/values.h"
 #include "engine/pipeline/node_divergence.h"
 #include "minifier/oracle/engine_oracle.h"
 
@@ -11,5 +12,8 @@ namespace kerf::workbench {
 /// is compared. Errors are the reference's own, and the environment's.
 Result<NodeDivergenceReport> divergenceInChild(const Candidate& candidate, const EngineOracleOptions& options,
                                                const Job& job);
+/// The same, and what the nodes' values are like is added to `values`.
+Result<NodeDivergenceReport> divergenceWithValues(const Candidate& candidate, const EngineOracleOptions& options,
+                                                  const Job& job, std::vector<NodeFigures>& values);
 
 }  // namespace kerf::workbench

@@ -7,6 +7,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/kept_values.h"
 #include "app/workbench/run/recorded_value.h"
+#include "app/workbench/run/value_figures.h"
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/accuracy/run_inputs.h"
@@ -187,11 +188,6 @@ class NodeSides {
   NodeId m_node;
 };
 
-ValueFigures documentOf(TensorFigures of) {
-  return {of.elements, of.finite,  of.nans, of.positiveInfinities, of.negativeInfinities,  of.zeros, of.subnormals,
-          of.minimum,  of.maximum, of.mean, of.deviation,          std::move(of.histogram)};
-}
-
 ValuePlane documentOf(TensorPlane of) {
   return {std::move(of.slice), of.rows, of.columns, of.shownRows, of.shownColumns, std::move(of.patches)};
 }
@@ -225,7 +221,7 @@ Result<NodeValue> perform(Workbench& bench, const NodeValueRequest& request, con
   NodeValue answer{.dtype = std::string(dtypeInfo(value.tensor.dtype()).shortCode),
                    .shape = value.tensor.sizes(),
                    .strides = std::move(value.strides),
-                   .figures = documentOf(view.figures())};
+                   .figures = figuresDoc(view.figures())};
   KERF_TRY(TensorPlane plane, view.plane(request.slice));
   answer.plane = documentOf(std::move(plane));
   const TensorWindow wanted{

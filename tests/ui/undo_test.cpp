@@ -1,0 +1,138 @@
+// Nothing is lost: what users did is taken back in its order, and a window that is killed comes back as it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QProcess>
+#include <QProcessEnvironment>
+#include <QSettings>
+
+#include "tests/ui/window_fixture.h"
+
+namespace kerf::ui {
+namespace {
+
+class Undo : public Window {
+ protected:
+  void settle() {
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  }
+  QAction& undo() { return *m_window->actions()["undo"]; }
+  std::string title() { return QString(undo().text()).remove('&').toStdString(); }
+  bool noted(const char* node, bool there) {
+    return test::waitFor([&] { return (session().noteAt(node) != nullptr) == there; });
+  }
+};
+
+TEST_F(Undo, TakesBackNotesBookmarksAndPinsTheNewestFirst) {
+  openSample();
+  ASSERT_TRUE(test::waitFor([&] { return session().notes() != nullptr; }));
+  EXPECT_FALSE(undo().isEnabled());
+  session().leaveNote("relu", "why here?");
+  ASSERT_TRUE(noted("relu", true));
+  session().leaveNote("addmm", {});
+  ASSERT_TRUE(noted("addmm", true));
+  session().pin("relu", true);
+  EXPECT_EQ(title(), "Undo keeping relu");
+  undo().trigger();
+  EXPECT_TRUE(session().pins().isEmpty());
+  EXPECT_EQ(title(), "Undo bookmark");
+  undo().trigger();
+  ASSERT_TRUE(noted("addmm", false));
+  EXPECT_TRUE(session().noteAt("relu"));
+  session().forgetNote(*session().noteAt("relu"));
+  ASSERT_TRUE(noted("relu", false));
+  EXPECT_EQ(title(), "Undo removing the note");
+  undo().trigger();
+  ASSERT_TRUE(noted("relu", true));
+  EXPECT_EQ(session().noteAt("relu")->text, "why here?");
+  session().leaveNote("relu", "another");
+  ASSERT_TRUE(test::waitFor([&] { return session().noteAt("relu") && session().noteAt("relu")->text == "another"; }));
+  undo().trigger();
+  EXPECT_TRUE(test::waitFor([&] { return session().noteAt("relu") && session().noteAt("relu")->text == "why here?"; }))
+      << "the text before, not nothing";
+  undo().trigger();
+  ASSERT_TRUE(noted("relu", false));
+  EXPECT_FALSE(undo().isEnabled());
+}
+
+TEST_F(Undo, IsNotBack) {
+  openSample();
+  session().selectNode(QString("relu"));
+  session().selectNode(QString("addmm"));
+  EXPECT_TRUE(session().canBack());
+  EXPECT_FALSE(undo().isEnabled());
+  undo().trigger();
+  EXPECT_EQ(session().nodeDoc()->name, "addmm");
+}
+
+TEST_F(Undo, OpensAndClosesBlocksOfTheGraphThatIsShown) {
+  open(test::writeLarge(m_files, 400));
+  const auto openBlocks = [&] { return m_window->pane().view().scene()->openPaths(); };
+  const auto before = openBlocks();
+  m_window->actions()["openBlocks"]->trigger();
+  settle();
+  const auto all = openBlocks();
+  ASSERT_GT(all.size(), before.size());
+  m_window->actions()["closeBlocks"]->trigger();
+  settle();
+  EXPECT_EQ(title(), "Undo closing all blocks");
+  undo().trigger();
+  settle();
+  EXPECT_EQ(openBlocks(), all);
+  undo().trigger();
+  settle();
+  EXPECT_EQ(openBlocks(), before);
+  m_window->actions()["openBlocks"]->trigger();
+  settle();
+  openSample();
+  EXPECT_FALSE(undo().isEnabled()) << "those blocks are not on the screen";
+}
+
+/// The window itself, killed as the kernel does it, and what the next one finds.
+TEST_F(Undo, AWindowThatIsKilledComesBack) {
+  const QTemporaryDir home;
+  const auto settings = home.path() + "/kerf/studio.conf";
+  QProcess studio;
+  auto environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("XDG_CONFIG_HOME", home.path());
+  environment.insert("QT_QPA_PLATFORM", "offscreen");
+  studio.setProcessEnvironment(environment);
+  studio.start(KERF_BINARY_DIR "/bin/kerf-studio", {test::samplePath()});
+  const auto kept = [&] { return QSettings(settings, QSettings::NativeFormat).value("session").toMap(); };
+  ASSERT_TRUE(test::waitFor([&] { return !kept()["captures"].toStringList().isEmpty(); }));
+  studio.kill();
+  ASSERT_TRUE(studio.waitForFinished(test::patienceMs));
+  EXPECT_EQ(studio.exitStatus(), QProcess::CrashExit);
+  m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
+  m_window->show();
+  started();
+  m_window->resume();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+  EXPECT_EQ(session().captures().size(), 1u);
+  EXPECT_EQ(session().graph()->nodes.size(), 94u);
+}
+
+TEST_F(Undo, PinsComeBackWithTheSession) {
+  const auto settings = m_files.filePath("settings.ini");
+  const auto begin = [&] {
+    m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
+    m_window->show();
+    started();
+  };
+  begin();
+  openSample();
+  session().pin("relu", true);
+  ASSERT_TRUE(test::waitFor([&] {
+    return QSettings(settings, QSettings::IniFormat).value("session").toMap()["pins"].toStringList() ==
+           QStringList("relu");
+  })) << "a killed window would lose it";
+  begin();
+  m_window->resume();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+  EXPECT_EQ(session().pins(), QStringList("relu"));
+  EXPECT_FALSE(undo().isEnabled());
+}
+
+}  // namespace
+}  // namespace kerf::ui
