@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QTextBrowser>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -23,6 +24,18 @@ QColor colorOf(const QString& status) {
   if (status == "ok" || status == "cache hit") return theme().good;
   return status == "failed" ? theme().bad : theme().warn;
 }
+
+/// Ids are at the beginning, functions and lines at the end: neither is cut off.
+class FrameDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->textElideMode = Qt::ElideMiddle;
+  }
+};
 
 QString escaped(const std::string& value) { return text(value).toHtmlEscaped().replace('\n', "<br>"); }
 
@@ -103,7 +116,7 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   m_tree->setAccessibleName(tr("Compilations"));
   m_tree->setHeaderLabels({tr("Compile id, by the user's stack"), tr("Status"), tr("Time"), tr("Cache"), tr("Why")});
   m_tree->setUniformRowHeights(true);
-  m_tree->setTextElideMode(Qt::ElideMiddle);  // ids are at the beginning, files and lines at the end
+  m_tree->setItemDelegateForColumn(whereColumn, new FrameDelegate(m_tree));
   m_tree->setAllColumnsShowFocus(true);
   m_tree->setFrameShape(QFrame::NoFrame);
   m_tree->setHorizontalScrollBarPolicy(
