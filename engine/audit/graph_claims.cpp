@@ -1,6 +1,7 @@
 #include "engine/audit/graph_claims.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -13,7 +14,7 @@
 namespace kerf::inline audit {
 namespace {
 
-/// Inputs of a graph whose memory its nodes write, or may look at.
+/// Whose memory the nodes of a graph may look at, and which inputs they write.
 class InputUses {
  public:
   struct Write {
@@ -24,11 +25,16 @@ class InputUses {
   explicit InputUses(const Graph& graph) : m_graph(graph) {
     for (const NodeId id : graph.order()) {
       const Node& node = graph.node(id);
-      if (node.op() == Opcode::Placeholder)
-        m_roots[id] = {id};
-      else if (node.op() != Opcode::Output)
-        follow(node);
+      if (node.op() != Opcode::Placeholder && node.op() != Opcode::Output) follow(node);
+      if (m_roots[id].empty()) m_roots[id] = {id};
     }
+  }
+
+  /// Whether two values may look at the same memory.
+  bool mayShare(NodeId a, NodeId b) const {
+    const auto first = m_roots.find(a), second = m_roots.find(b);
+    if (first == m_roots.end() || second == m_roots.end()) return true;
+    return std::ranges::any_of(first->second, [&](NodeId each) { return second->second.contains(each); });
   }
 
   const Write* writeOf(NodeId input) const {
@@ -114,6 +120,7 @@ class GraphClaims {
     }
     const std::vector<NodeId> outputs = results();
     for (std::size_t i = 0; i < outputs.size(); ++i) claimResult(i, outputs[i]);
+    claimApart(outputs, uses);
   }
 
  private:
@@ -196,6 +203,45 @@ class GraphClaims {
     const auto steps = fixedOf(value.tensor.strides), asserted = fixedOf(wanted->assertedStrides);
     if (steps && asserted && *steps == *asserted)
       refute(ClaimAbout::Aliases, m_run.line, subject, fmt::format("the graph returns its input {} here", input));
+  }
+
+  const WrapperValue* resultOf(std::size_t i) const {
+    const std::vector<WrapperValue>* const items = m_run.returned.items.get();
+    const bool isTensor =
+        items != nullptr && i < items->size() && (*items)[i].isTensor() && (*items)[i].tensor.hasLayout;
+    return isTensor ? &(*items)[i] : nullptr;
+  }
+
+  /// What a node copies or converts may be left where it is, where that changes nothing.
+  bool isCopy(NodeId id) const {
+    const std::string& target = m_graph.node(id).target();
+    static constexpr std::array<std::string_view, 4> copies = {"convert_element_type", "copy", "clone", "contiguous"};
+    return std::ranges::any_of(copies, [&](std::string_view each) { return target.find(each) != std::string::npos; });
+  }
+
+  /// Results of nodes that look at memory of their own have no element in common.
+  void claimApart(const std::vector<NodeId>& outputs, const InputUses& uses) {
+    std::map<int, std::vector<std::size_t>> byStorage;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (const WrapperValue* const value = resultOf(i); value != nullptr && outputs[i].valid())
+        byStorage[value->tensor.storage].push_back(i);
+    for (const auto& [storage, results] : byStorage)
+      for (std::size_t k = 1; k < results.size() && k < 64; ++k)
+        for (std::size_t i = 0; i < k; ++i) claimPair(results[i], results[k], outputs, uses);
+  }
+
+  void claimPair(std::size_t i, std::size_t j, const std::vector<NodeId>& outputs, const InputUses& uses) {
+    if (outputs[i] == outputs[j] || uses.mayShare(outputs[i], outputs[j])) return m_claims.proved(ClaimAbout::Aliases);
+    const WrapperValue& a = *resultOf(i);
+    const WrapperValue& b = *resultOf(j);
+    const ElementSet::Answer common = boxesMeet(a.tensor.box(), b.tensor.box());
+    if (common.holds == false) return m_claims.proved(ClaimAbout::Aliases);
+    if (common.holds != true || isCopy(outputs[i]) || isCopy(outputs[j])) return;
+    m_claims.add({ClaimAbout::Aliases, ClaimVerdict::Refuted, m_run.line, 0,
+                  fmt::format("results {} ({}) and {} ({})", i, a.name, j, b.name),
+                  fmt::format("they share memory, and the graph's {} and {} do not", m_graph.node(outputs[i]).name(),
+                              m_graph.node(outputs[j]).name()),
+                  fmt::format("element {}", common.element)});
   }
 
   void claimNode(const std::string& subject, const AuditTensor& tensor, const TensorMeta& meta,

@@ -234,6 +234,17 @@ TEST(AuditInputs, RefutesAResultThatIsNotTheInput) {
   EXPECT_EQ(refutedBy(audited(cache, text)), "aliases result 0 (buf1): the graph returns its input arg0_1 here\n");
 }
 
+TEST(AuditInputs, RefutesResultsThatShareMemory) {
+  InputProgram twice = counter;
+  twice.graph = changed(counter.graph, "return (mul,)", "return (mul, add)");
+  twice.text = changed(counter.text, "return (buf0, )", "return (buf0, buf0, )");
+  EXPECT_NE(refutedBy(audited(twice, twice.text))
+                .find("aliases results 0 (buf0) and 1 (buf0): they share memory, and the graph's mul and add do not"),
+            std::string::npos);
+  twice.graph = changed(counter.graph, "return (mul,)", "return (mul, mul)");
+  EXPECT_EQ(refutedBy(audited(twice, twice.text)), "");
+}
+
 TEST(AuditInputs, RefutesSizesAndTypesThatTheGraphHasNot) {
   const std::string sizes =
       changed(runningMean.text, "return (buf0, )", "return (reinterpret_tensor(buf0, (4, 32), (32, 1), 0), )");

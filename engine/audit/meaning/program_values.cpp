@@ -9,7 +9,7 @@ namespace kerf::inline audit {
 
 namespace {
 
-constexpr std::int64_t mostElements = std::int64_t(1) << 28;  ///< of one buffer, or of all that are there
+constexpr std::int64_t mostElements = std::int64_t(1) << 29;  ///< of one buffer, or of all that are there
 constexpr double mostSize = 1LL << 48;
 
 }  // namespace
