@@ -92,7 +92,7 @@ TEST_F(WorkPlaceWindow, FewPanelsAreOfferedAtATime) {
       if (!m_window->places().buttonOf(name)->isHidden()) names << name;
     return names;
   };
-  EXPECT_EQ(offered().join(' '), "nodes source kernels") << "a repro has no recorded code, no timeline, no record";
+  EXPECT_EQ(offered().join(' '), "nodes source path kernels") << "a repro has no recorded code, no timeline, no record";
   m_window->actions()["workNumbers"]->trigger();
   EXPECT_EQ(m_window->places().open(), "accuracy");
   EXPECT_EQ(offered().join(' '), "accuracy values partition");
