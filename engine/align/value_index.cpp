@@ -9,7 +9,7 @@ namespace kerf::inline align {
 namespace {
 
 /// Algorithms of convolutions, some of them in TF32, are chosen by layout and machine: what comes after is that far apart.
-constexpr double slackOfConvolutions = 3e-5;
+constexpr double slackOfConvolutions = 1e-4;
 constexpr std::size_t mostFound = 64;  ///< steps with one value: constants may be given thousands of times
 
 void addOnce(std::vector<std::size_t>& list, std::size_t step) {
