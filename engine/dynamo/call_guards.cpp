@@ -55,7 +55,7 @@ void guardKeywordDefaults(FrameTracer& tracer, const VariableTracker& callable, 
 
 void guardAutogradFunction(FrameTracer& tracer, PyObject* cls) {
   const auto met = tracer.met.find(cls);
-  if (met == tracer.met.end()) return;
+  if (met == tracer.met.end() || !attributeOf(cls, "forward")) return;
   for (const char* name : {"forward", "backward"})
     if (const Ref function = attributeOf(cls, name); function && PyFunction_Check(function.get()))
       tracer.addGuard(constantGuard(function.get(), Source::attribute(met->second, name)));

@@ -83,6 +83,7 @@ std::string nameOf(const Guard& guard) {
 /// PyTorch has no guards on defaults of functions that are numbers or texts, and names classes in other ways.
 bool isTold(const Guard& guard) {
   if (guard.isInternal) return false;
+  if (guard.about.starts_with("G['__subclass_")) return true;
   const Source* root = guard.source.get();
   while (root != nullptr && root->base()) root = root->base().get();
   const bool isDefault = guard.source && guard.source->kind() == Source::Kind::Item &&

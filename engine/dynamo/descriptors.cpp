@@ -36,6 +36,24 @@ void guardNotShadowed(FrameTracer& tracer, const StandIn& standIn, const std::st
   tracer.addGuard(presenceGuard(standIn.source, makeText(name), false));
 }
 
+/// super().__torch_function__ of a tensor's class, which PyTorch's graph has as a global.
+void guardSuperOfTensor(FrameTracer& tracer, PyObject* super) {
+  const Ref self = attributeOf(super, "__self__"), from = attributeOf(super, "__thisclass__");
+  if (!self || !from || !PyType_Check(self.get())) return;
+  auto* type = reinterpret_cast<PyTypeObject*>(self.get());
+  for (Py_ssize_t k = 0; k + 1 < PyTuple_GET_SIZE(type->tp_mro); ++k) {
+    if (PyTuple_GET_ITEM(type->tp_mro, k) != from.get()) continue;
+    Guard guard;
+    guard.kind = "CLOSURE_MATCH";
+    guard.source = Source::constant("type:" + std::string(type->tp_name), self);
+    guard.about = "G['__subclass_" + textOf(attributeOf(self.get(), "__name__").get()) + "'].__mro__[" +
+                  std::to_string(k + 1) + "].__torch_function__.__func__";
+    guard.leaf = "ID_MATCH: " + guard.about;
+    guard.check = [kept = self](PyObject* now, const FrameScope&) { return now == kept.get(); };
+    return tracer.addGuard(std::move(guard));
+  }
+}
+
 }  // namespace
 
 SourcePtr classSource(FrameTracer& tracer, PyTypeObject* type, const SourcePtr& object) {
@@ -96,6 +114,7 @@ bool setByDescriptor(InstructionTranslator& t, const VariableTracker& object, co
 }
 
 void guardSuperMethod(FrameTracer& tracer, PyObject* super, PyObject* method, const std::string& name) {
+  if (name == "__torch_function__") guardSuperOfTensor(tracer, super);
   if (!PyMethod_Check(method) || !PyFunction_Check(PyMethod_GET_FUNCTION(method))) return;
   PyObject* self = PyMethod_GET_SELF(method);
   const StandIn* standIn = tracer.effects.find(self);

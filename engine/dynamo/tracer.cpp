@@ -4,6 +4,8 @@
 #include <array>
 
 #include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/modules.h"
+#include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -26,11 +28,19 @@ Guard contentsGuard(const StandIn& standIn) {
   return guard;
 }
 
-/// Methods of Python's random numbers that Dynamo knows as objects; of other methods it looks at what they are bound to.
-bool drawsNumber(PyObject* method) {
-  const std::string name = textOf(attributeOf(method, "__name__").get());
-  return textOf(attributeOf(method, "__module__").get()) == "random" &&
-         (name == "randint" || name == "randrange" || name == "uniform");
+/// Of bound methods that Dynamo takes apart it looks at what they are bound to: those of modules, and those on the stack of a
+/// resumed frame, which Python 3.12 keeps as a pair.
+bool isTakenApart(PyObject* method, const Source& source) {
+  const Source* root = &source;
+  while (root->base()) root = root->base().get();
+  return root->text().starts_with("___stack") || isModule(PyMethod_GET_SELF(method));
+}
+
+/// The mode of a decorated function, whose clone() Dynamo knows: it looks at the method alone.
+bool isModeOfMethod(PyObject* object, const Source& source) {
+  return source.text() == "__self__" && source.kind() == Source::Kind::Attr &&
+         textOf(attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__").get()) ==
+             "torch.autograd.grad_mode";
 }
 
 /// Code of torch that looks at the same names of `torch` as PyTorch's own.
@@ -121,6 +131,7 @@ void FrameTracer::realize(VariableTracker& variable) {
   PyObject* real = standIn->real.get();
   if (ProxyState* proxy = proxyOf(variable.get())) {
     addGuard(tensorGuard(real, proxy->fake, standIn->source));
+    if (answersCalls(*proxy)) addGuard(typeGuard(real, standIn->source));
     graph.nodeOf(*proxy);
     return;
   }
@@ -130,7 +141,8 @@ void FrameTracer::realize(VariableTracker& variable) {
   Guard guard = isHooks && PyDict_GET_SIZE(real) == 0 ? emptyHooksGuard(standIn->source)
                 : sequence || isHooks                 ? lengthGuard(real, standIn->source)
                                                       : typeGuard(real, standIn->source);
-  guard.isInternal = PyMethod_Check(real) && !drawsNumber(real);
+  guard.isInternal =
+      PyMethod_Check(real) ? isTakenApart(real, *standIn->source) : isModeOfMethod(real, *standIn->source);
   addGuard(std::move(guard));
   if (kind == StandIn::Kind::Set) addGuard(contentsGuard(*standIn));
 }

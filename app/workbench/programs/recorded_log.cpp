@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <regex>
 #include <set>
 #include <vector>
 
@@ -146,10 +147,16 @@ bool isOfUser(const std::string& source) {
   return source.find("__builtins_dict__") == std::string::npos && source.find("utils_device") == std::string::npos;
 }
 
+/// "__subclass_Name_81256_c1": PyTorch numbers these globals by the address of the class.
+std::string withoutClassNumber(const std::string& source) {
+  static const std::regex numbered(R"((__subclass_\w+?)_\d+_c\d+)");
+  return std::regex_replace(source, numbered, "$1");
+}
+
 std::set<std::string> recordedGuards(const json& explain) {
   std::set<std::string> guards;
   for (const json& pair : itemsOf(explain, "out_guards"))
-    if (isOfUser(textAt(pair, 1))) guards.insert(textAt(pair, 0) + " " + textAt(pair, 1));
+    if (isOfUser(textAt(pair, 1))) guards.insert(textAt(pair, 0) + " " + withoutClassNumber(textAt(pair, 1)));
   return guards;
 }
 
