@@ -17,6 +17,7 @@
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/settings.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -35,10 +36,24 @@ std::string fileAndLine(const FrameView& frame) {
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), frame.code->co_firstlineno);
 }
 
+/// A dict that a break left on the stack may hold what is a variable, too: that one names it.
+bool hasDictOnStack(const FrameView& frame, const FrameShape& shape) {
+  for (int slot = 0; slot < shape.arguments; ++slot)
+    if (shape.name(slot).starts_with("___stack") && frame.variables[slot] != nullptr &&
+        PyDict_CheckExact(frame.variables[slot]))
+      return true;
+  return false;
+}
+
 std::vector<VariableTracker> firstVariables(FrameTracer& tracer, const FrameView& frame, const FrameShape& shape) {
   std::vector<VariableTracker> variables(static_cast<std::size_t>(shape.places));
   PyObject* closure = closureOf(frame);
   int free = 0;
+  if (hasDictOnStack(frame, shape))
+    for (int slot = 0; slot < shape.arguments; ++slot)
+      if (!shape.isFree(slot) && frame.variables[slot] != nullptr && isTensor(frame.variables[slot]) &&
+          !shape.name(slot).starts_with("___stack"))
+        tracer.effects.wrap(frame.variables[slot], Source::local(shape.name(slot), slot));
   for (int slot = 0; slot < shape.places; ++slot) {
     VariableTracker& variable = variables[static_cast<std::size_t>(slot)];
     if (shape.isFree(slot)) {

@@ -36,6 +36,19 @@ bool isSizeCall(const Node& node) {
 
 NodeId nodeIn(const Ref& proxy) { return proxyOf(proxy.get())->node; }
 
+/// A method that changes a tensor whose elements share memory: PyTorch finds that when the graph runs.
+bool writesShared(const std::string& name, const ValueList& values) {
+  if (values.empty() || !values.front().isTensor() || name.size() < 2 || name.back() != '_' ||
+      name[name.size() - 2] == '_')
+    return false;
+  const Tensor& self = values.front().tensor();
+  const SymSizes sizes = self.symSizes(), strides = self.symStrides();
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (!strides[k].isSymbolic() && strides[k].bits() == 0 && !sizes[k].isSymbolic() && sizes[k].bits() > 1)
+      return true;
+  return false;
+}
+
 [[noreturn]] void refuse(const std::string& name, const Error& error) {
   if (error.code != ErrorCode::UnsupportedOp) {
     raise(error);
@@ -227,6 +240,7 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   Result<Value> result =
       callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
   if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
+  if (!result && writesShared(name, values)) return wrap(values.front(), call.node, name);
   if (!result) refuse(name, result.error());
   return wrap(*result, call.node, name);
 }
@@ -294,13 +308,15 @@ void OutputGraph::dropUnusedItems() {
   }
 }
 
-/// Whether a number's symbol, or what a guard made of it, is a size of an input that is used and has no placeholder yet.
+/// Whether a number's symbol, or what a guard made of it, is a size of an input that is used. A tensor whose sizes are
+/// the same symbol has one placeholder for them.
 bool OutputGraph::isBound(const FrameInput& input, const std::unordered_set<std::string>& sizes,
                           std::unordered_set<std::string>& bound) const {
   if (input.symbol.empty()) return false;
+  const std::string of = input.source->base() ? input.source->base()->name() : input.source->name();
   bool needed = false;
   for (const std::string& name : m_tracer.symbols.resolvedSymbols(input.symbol))
-    if (bound.insert(name).second && sizes.contains(name)) needed = true;
+    if (bound.insert(of + " " + name).second && sizes.contains(name)) needed = true;
   return needed;
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 struct TensorProxy {
   PyObject_HEAD ProxyState* state;
-  PyObject* weakReferences;
 };
 
 PyTypeObject* proxyType = nullptr;
@@ -139,7 +138,6 @@ int storeAttribute(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 void drop(PyObject* self) {
-  if (asProxy(self)->weakReferences != nullptr) PyObject_ClearWeakRefs(self);
   delete asProxy(self)->state;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -154,11 +152,7 @@ void* slotOf(Function function) {
 }
 
 PyType_Slot* slots() {
-  static PyMemberDef members[] = {
-      {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorProxy, weakReferences), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot table[] = {{Py_tp_dealloc, slotOf(drop)},
-                                {Py_tp_members, members},
                                 {Py_tp_getattro, slotOf(attribute)},
                                 {Py_tp_setattro, slotOf(storeAttribute)},
                                 {Py_tp_hash, slotOf(identityHash)},
