@@ -255,5 +255,18 @@ TEST(DynamoCalls, AnotherClassIsNoCall) {
       "T [3.0] Tensor [2.0]\nmul operator.add\n[]\n");
 }
 
+TEST(DynamoCalls, AChangeOfSharedElementsIsRecorded) {
+  EXPECT_EQ(callOutput("def f(x):\n    y = x.expand(3, 2)\n    y.add_(1)\n    return y\n",
+                       "try: g(torch.zeros(1, 2))\nexcept RuntimeError as e: print('RuntimeError')\nshow()"),
+            "RuntimeError\nexpand add_\n[]\n");
+}
+
+TEST(DynamoCalls, TensorsOfEqualSizesKeepTheirPlaceholders) {
+  EXPECT_EQ(callOutput("def f(x, y): return x + y\n",
+                       "for n in (2, 3): g(torch.ones(n), torch.ones(n))\n"
+                       "print(json.loads(torch._C._dynamo.log())['graphs'][1]['sources'])"),
+            "[\"L['x'].size()[0]\", \"L['x']\", \"L['y'].size()[0]\", \"L['y']\"]\n");
+}
+
 }  // namespace
 }  // namespace kerf
