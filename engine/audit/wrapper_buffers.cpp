@@ -171,8 +171,9 @@ void WrapperRun::assertLayout(const SyntaxNode& node) {
   tensor.strides = *strides;
   tensor.hasLayout = true;
   // What an operator of ATen returns lies apart from itself, unless it is spread out; products and convolutions leave no gaps.
-  const bool isResult = storage.name.find("aten.") != std::string::npos && !storage.isInput && storage.viewOf < 0 &&
-                        tensor.box().isConcrete() && !tensor.box().isEmpty();
+  const bool isNamed = node.argumentCount() > 3 && node.argument(3).text.find("aten.") != std::string::npos;
+  const bool isResult = (isNamed || storage.name.find("aten.") != std::string::npos) && !storage.isInput &&
+                        storage.viewOf < 0 && tensor.box().isConcrete() && !tensor.box().isEmpty();
   const bool isSpread = std::ranges::any_of(*strides, [](SymInt each) { return isSameSize(each, 0); });
   if (isResult && !isSpread && tensor.box().isInjective() == false)
     refute(ClaimAbout::Layout, node.line, storage.line, name,

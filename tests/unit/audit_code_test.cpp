@@ -140,6 +140,14 @@ TEST(AuditCode, RefutesResultsThatOverlapThemselves) {
   };
   EXPECT_EQ(refuted(asserted("(4, 9), (9, 1)")), "");
   EXPECT_EQ(refuted(asserted("(4, 9), (1, 1)")), "layout");
+  // One of several results, of which the assertion says whose they are.
+  EXPECT_EQ(refuted(header +
+                    "        buf0 = torch.ops.aten.max.dim(arg0_1, 1)\n        del arg0_1\n"
+                    "        buf1 = buf0[0]\n        del buf0\n"
+                    "        assert_size_stride(buf1, (4, 9), (1, 1), 'torch.ops.aten.max.dim')\n"
+                    "        return (buf1, )\n" +
+                    examples),
+            "layout");
 }
 
 TEST(AuditCode, RefutesElementTypesThatDiffer) {
