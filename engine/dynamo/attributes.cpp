@@ -39,6 +39,7 @@ VariableTracker fromClass(InstructionTranslator& t, const VariableTracker& objec
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(type->tp_mro); ++k)
     if (const Ref* written = tracer.effects.writtenGlobal(PyTuple_GET_ITEM(type->tp_mro, k), name))
       return {*written, nullptr, false};
+  if (standIn.source) guardNotOverridden(tracer, type, standIn.source, name);
   if (standIn.source && ownDictOf(standIn.real.get()) != nullptr && PyFunction_Check(found))
     tracer.addGuard(presenceGuard(standIn.source, makeText(name), false));
   if (standIn.source && PyFunction_Check(found) && PyFunction_GET_CLOSURE(found) != nullptr)
@@ -106,6 +107,21 @@ VariableTracker computedAttribute(InstructionTranslator& t, const VariableTracke
   return t.call(bound, {{makeText(name), nullptr, false}}, nullptr);
 }
 
+/// The program may ask for any key of it, and in any way: which there are, and what they hold.
+void guardOwnDict(FrameTracer& tracer, StandIn& standIn, PyObject* dict) {
+  PyObject* real = standIn.source ? ownDictOf(standIn.real.get()) : nullptr;
+  if (real == nullptr) return;
+  const QuietScope checkedOnly(tracer);
+  tracer.addGuard(keysGuard(real, Source::attribute(standIn.source, "__dict__"), false));
+  const Ref names = Ref::steal(PyDict_Keys(dict));
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(names.get()); ++k) {
+    PyObject* name = PyList_GET_ITEM(names.get(), k);
+    if (PyUnicode_Check(name) == 0) continue;
+    VariableTracker held = tracer.effects.ownAttribute(standIn, textOf(name).c_str());
+    if (held && tracer.effects.find(held.get()) == nullptr) tracer.realize(held);
+  }
+}
+
 VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker& object, StandIn& standIn,
                                 const std::string& name) {
   FrameTracer& tracer = t.tracer();
@@ -118,12 +134,16 @@ VariableTracker objectAttribute(InstructionTranslator& t, const VariableTracker&
   PyObject* found = _PyType_Lookup(type, key.get());
   if (isData(found)) {
     if (Py_TYPE(found) == &PyMemberDescr_Type) return slotAttribute(tracer, standIn, found, name);
-    if (isPythonDescriptor(found)) return computedAttribute(t, object, standIn, found, name);
+    if (isPythonDescriptor(found)) {
+      if (standIn.source) guardNotOverridden(tracer, type, standIn.source, name);
+      return computedAttribute(t, object, standIn, found, name);
+    }
     if (name == "__class__" && standIn.source)
       tracer.met.emplace(reinterpret_cast<PyObject*>(type), Source::attribute(standIn.source, name));
     if (name == "__dict__") tracer.effects.completeObject(standIn);
     Ref value = tracer.checked(PyObject_GenericGetAttr(object.get(), key.get()));
     if (name == "__dict__") {
+      guardOwnDict(tracer, standIn, value.get());
       tracer.ownDicts[value.get()] = object.get();
       tracer.kept.push_back(value);
     }
@@ -149,6 +169,12 @@ bool isEnumMember(PyObject* object) {
   return std::string_view(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))->tp_name).starts_with("Enum");
 }
 
+/// What torch.Tensor has of torch needs no guard; a program may put its own there.
+bool isOwnOfTensor(PyObject* value) {
+  if (!graphFunctionName(value).empty() || !isConstant(value)) return true;
+  return PyFunction_Check(value) && textOf(PyFunction_GET_MODULE(value)).starts_with("torch");
+}
+
 /// Of a Python module or a class: the real object's, which a guard watches.
 VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
   FrameTracer& tracer = t.tracer();
@@ -157,7 +183,7 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
     return {*written, nullptr, false};
   const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
   const bool ofClass = (PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()))) ||
-                       object.get() == reinterpret_cast<PyObject*>(tensorClass());
+                       (object.get() == reinterpret_cast<PyObject*>(tensorClass()) && isOwnOfTensor(value.get()));
   if (ofClass || (PyType_Check(object.get()) && (isName(name) || isEnumMember(value.get()))))
     return {value, nullptr, false};
   if (isTorchNamespace(object.get()))

@@ -70,6 +70,17 @@ SourcePtr classItemSource(FrameTracer& tracer, PyTypeObject* type, const SourceP
   return Source::item(Source::typeDict(holder), key);
 }
 
+void guardNotOverridden(FrameTracer& tracer, PyTypeObject* type, const SourcePtr& object, const std::string& name) {
+  const Ref key = makeText(name);
+  const SourcePtr own = classSource(tracer, type, object);
+  const Py_ssize_t place = placeInMro(type, key.get());
+  for (Py_ssize_t k = 0; k < place; ++k) {
+    Guard guard = containsGuard(Source::typeDict(k == 0 ? own : inMro(own, k)), key, false);
+    guard.isInternal = true;
+    tracer.addGuard(std::move(guard));
+  }
+}
+
 bool isPythonDescriptor(PyObject* found) {
   if (isProperty(found)) {
     const Ref getter = attributeOf(found, "fget");

@@ -9,6 +9,8 @@ namespace kerf::inline dynamo {
 SourcePtr classSource(FrameTracer& tracer, PyTypeObject* type, const SourcePtr& object);
 /// What a class of the object's __mro__ itself has: dict(type(L['x']).__mro__[1].__dict__)['name'].
 SourcePtr classItemSource(FrameTracer& tracer, PyTypeObject* type, const SourcePtr& object, const std::string& name);
+/// That no class before the one that has the attribute gets one of that name: checked, not told.
+void guardNotOverridden(FrameTracer& tracer, PyTypeObject* type, const SourcePtr& object, const std::string& name);
 /// A property, or an object whose class has a __get__ in Python.
 bool isPythonDescriptor(PyObject* found);
 /// What it gives for an object.

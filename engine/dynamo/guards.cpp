@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/dynamo/tracer.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/eager_ops.h"

@@ -49,6 +49,16 @@ bool writesShared(const std::string& name, const ValueList& values) {
   return false;
 }
 
+/// A list that holds itself is an error of the program.
+struct NestedArgument {
+  NestedArgument() {
+    if (Py_EnterRecursiveCall(" in an argument of a call") != 0) throw PythonRaised{};
+  }
+  ~NestedArgument() { Py_LeaveRecursiveCall(); }
+  NestedArgument(const NestedArgument&) = delete;
+  NestedArgument& operator=(const NestedArgument&) = delete;
+};
+
 [[noreturn]] void refuse(const std::string& name, const Error& error) {
   if (error.code != ErrorCode::UnsupportedOp) {
     raise(error);
@@ -103,6 +113,7 @@ Argument OutputGraph::argumentOf(PyObject* object) {
   }
   if (SymState* number = symOf(object)) return nodeOf(*number);
   if (const GraphBody* body = nestedOf(object)) return m_graph.getAttr(body->name);
+  const NestedArgument nested;
   return plainArgument(object, [this](PyObject* item) { return argumentOf(item); });
 }
 
@@ -130,6 +141,7 @@ void OutputGraph::noteSize(PyObject* size, PyObject* tensor) {
 /// Arguments as they are now, with nodes where sizes with symbols stand.
 Ref OutputGraph::withSizes(PyObject* value) {
   if (value == nullptr) return {};
+  const NestedArgument nested;
   if (std::string_view(Py_TYPE(value)->tp_name) == "torch.Size" && holdsSym(value)) {
     if (const auto known = m_sizeNodes.find(value); known != m_sizeNodes.end() && !isClosed(nodeIn(known->second.node)))
       return known->second.node;
@@ -240,7 +252,8 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   Result<Value> result =
       callTorch(name == "torch._C._nn.pad" ? "torch.nn.functional.pad" : name, values, named, OpMode::Fake);
   if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
-  if (!result && writesShared(name, values)) return wrap(values.front(), call.node, name);
+  const bool isShared = !result && result.error().message.find("share memory") != std::string::npos;
+  if (isShared && writesShared(name, values)) return wrap(values.front(), call.node, name);
   if (!result) refuse(name, result.error());
   return wrap(*result, call.node, name);
 }

@@ -230,7 +230,8 @@ Ref Rebuilder::make(PyObject* value) {
 /// What a node gave, as the class that it has for the program, with what the program stored on it.
 Ref Rebuilder::makeTensor(PyObject* value, Ref made) {
   const ProxyState& proxy = *proxyOf(value);
-  if (answersCalls(proxy))
+  const bool isOther = proxy.isRecast && reinterpret_cast<PyObject*>(Py_TYPE(made.get())) != proxy.pythonClass.get();
+  if (answersCalls(proxy) || isOther)
     made = Ref::steal(PyObject_CallMethod(made.get(), "as_subclass", "O", proxy.pythonClass.get()));
   if (!made || !proxy.attributes) return made;
   m_memo[value] = made;

@@ -1,5 +1,7 @@
 #include "engine/dynamo/settings.h"
 
+#include <climits>
+
 #include "engine/dynamo/tracer.h"
 
 namespace kerf::inline dynamo {
@@ -9,8 +11,11 @@ long dynamoSetting(const char* name, long fallback) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._dynamo.config");
   if (module == nullptr) return fallback;
   const Ref value = Ref::steal(PyObject_GetAttrString(module, name));
-  const long number = value && PyLong_Check(value.get()) ? PyLong_AsLong(value.get()) : fallback;
+  int isPast = 0;
+  const bool isNumber = value && PyLong_Check(value.get());
+  const long number = isNumber ? PyLong_AsLongAndOverflow(value.get(), &isPast) : fallback;
   PyErr_Clear();
+  if (isPast != 0) return isPast > 0 ? LONG_MAX : LONG_MIN;
   return number;
 }
 

@@ -218,13 +218,20 @@ Ref specialise(FrameTracer& tracer, const SymState& state) {
   return tracer.symbols.specialise(state.number);
 }
 
-bool holdsSym(PyObject* args) {
+namespace {
+
+/// As deep as a call takes lists: one may hold itself.
+bool holdsSymWithin(PyObject* args, int depth) {
   if (symOf(args) != nullptr) return true;
-  if (!PyTuple_Check(args) && !PyList_Check(args)) return false;
+  if (depth == 0 || (!PyTuple_Check(args) && !PyList_Check(args))) return false;
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args); ++k)
-    if (holdsSym(PySequence_Fast_GET_ITEM(args, k))) return true;
+    if (holdsSymWithin(PySequence_Fast_GET_ITEM(args, k), depth - 1)) return true;
   return false;
 }
+
+}  // namespace
+
+bool holdsSym(PyObject* args) { return holdsSymWithin(args, 100); }
 
 Ref callOnNumbers(FrameTracer& tracer, PyObject* callable, PyObject* args) {
   const Py_ssize_t count = PyTuple_GET_SIZE(args);

@@ -145,7 +145,8 @@ Ref asSubclass(const ProxyState& proxy, PyObject* type) {
   ProxyState made;
   made.fake = proxy.fake;
   made.node = proxy.node;
-  if (type != reinterpret_cast<PyObject*>(tensorClass())) made.pythonClass = Ref::borrow(type);
+  made.pythonClass = Ref::borrow(type);
+  made.isRecast = true;
   return makeProxy(std::move(made));
 }
 
@@ -346,7 +347,8 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
 
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   tracer.noteTensor(self);
-  if (name == "as_subclass" && PyTuple_GET_SIZE(args) == 1 && PyType_Check(PyTuple_GET_ITEM(args, 0)))
+  if (name == "as_subclass" && PyTuple_GET_SIZE(args) == 1 && PyType_Check(PyTuple_GET_ITEM(args, 0)) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(args, 0)), tensorClass()) != 0)
     return asSubclass(*proxyOf(self), PyTuple_GET_ITEM(args, 0));
   if (std::optional<Ref> answer = askSubclassesMethod(tracer, name, self, args, kwargs)) return *std::move(answer);
   const ProxyState& proxy = *proxyOf(self);

@@ -11,11 +11,12 @@
 namespace kerf::inline dynamo {
 
 struct ProxyState {
-  Tensor fake;       ///< sizes, dtype, device; no storage
-  NodeId node;       ///< invalid: an input that no node uses yet
-  SourcePtr source;  ///< of an input
-  Ref real;          ///< of an input: the tensor itself
-  Ref pythonClass;   ///< what type(x) and isinstance see
+  Tensor fake;            ///< sizes, dtype, device; no storage
+  NodeId node;            ///< invalid: an input that no node uses yet
+  SourcePtr source;       ///< of an input
+  Ref real;               ///< of an input: the tensor itself
+  Ref pythonClass;        ///< what type(x) and isinstance see
+  bool isRecast = false;  ///< the program asked for that class: what the node gives may have another
   /// Shared by what in-place methods give: the same tensor, by another node.
   std::shared_ptr<int> identity;
   Ref attributes;  ///< dict of what the program stored on it

@@ -63,6 +63,7 @@ PyObject* asClass(PyObject*, PyObject* args) {
     made.fake = proxy->fake;
     made.node = proxy->node;
     made.pythonClass = Ref::borrow(type);
+    made.isRecast = true;
     return makeProxy(std::move(made));
   });
 }

@@ -1,0 +1,67 @@
+// What a program changes between two calls is seen by the second one: each program prints what eager mode would.
+#include <gtest/gtest.h>
+
+#include "engine/dynamo/environment.h"
+
+namespace kerf {
+namespace {
+
+/// What a program prints that compiles functions by compiled().
+std::string staleOutput(const std::string& body) {
+  const std::string text = "import torch\ncompiled = torch._C._dynamo.compile\nx = torch.ones(1)\n" + body;
+  const ProgramRequest request{.text = text, .name = "program.py"};
+  const auto answer = runProgram(request, dynamoEnvironment());
+  EXPECT_TRUE(answer) << answer.error().text();
+  if (!answer) return {};
+  EXPECT_EQ(answer->errors, "");
+  return answer->output;
+}
+
+TEST(DynamoStale, AClassThatGetsItsOwnConstantOrMethod) {
+  EXPECT_EQ(staleOutput("class A:\n    K = 2\n    def m(self, t): return t * 3\n    @property\n    def p(self): return 4\n"
+                        "class B(A): pass\n"
+                        "for use in (lambda t, b: t * b.K, lambda t, b: b.m(t), lambda t, b: t * b.p):\n"
+                        "    f = compiled(use)\n    print(f(x, B()).item(), end=' ')\n"
+                        "    B.K, B.m, B.p = 5, lambda self, t: t * 6, property(lambda self: 7)\n"
+                        "    print(f(x, B()).item())\n    del B.K, B.m, B.p\n"),
+            "2.0 5.0\n3.0 6.0\n4.0 7.0\n");
+}
+
+TEST(DynamoStale, WhatTheProgramPutsOnTensor) {
+  EXPECT_EQ(staleOutput("torch.Tensor.K = 2\ntorch.Tensor.zz = lambda s: s * 3\n"
+                        "f = compiled(lambda t: t * torch.Tensor.K)\nh = compiled(lambda t: torch.Tensor.zz(t))\n"
+                        "print(f(x).item(), h(x).item())\n"
+                        "torch.Tensor.K = 4\ntorch.Tensor.zz = lambda s: s * 5\nprint(f(x).item(), h(x).item())\n"),
+            "2.0 3.0\n4.0 5.0\n");
+}
+
+TEST(DynamoStale, TheDictOfAnObjectHoweverItIsAsked) {
+  EXPECT_EQ(staleOutput("class O: pass\n"
+                        "for use in (lambda t, o: t * ('b' in vars(o)), lambda t, o: t * vars(o)['a'],\n"
+                        "            lambda t, o: t * (o.__dict__ == {'a': 3}), lambda t, o: t * len({**vars(o)}),\n"
+                        "            lambda t, o: t * sum(v for k, v in vars(o).items())):\n"
+                        "    o = O()\n    o.a = 3\n    f = compiled(use)\n    before = f(x, o).item()\n"
+                        "    o.a, o.b = 9, 4\n    print(before, f(x, o).item())\n"),
+            "0.0 1.0\n3.0 9.0\n1.0 0.0\n1.0 2.0\n3.0 13.0\n");
+}
+
+TEST(DynamoStale, ResultsHaveTheClassThatTheProgramAskedFor) {
+  EXPECT_EQ(staleOutput("class S(torch.Tensor): pass\n"
+                        "f = compiled(lambda t: (t.as_subclass(torch.Tensor), t + 1))\n"
+                        "print([type(v).__name__ for v in f(x.as_subclass(S))])\n"
+                        "class D(torch.Tensor):\n    __torch_function__ = torch._C._disabled_torch_function_impl\n"
+                        "print(type(compiled(lambda t: (t + 1).as_subclass(D))(x)).__name__)\n"),
+            "['Tensor', 'S']\nD\n");
+}
+
+TEST(DynamoStale, ErrorsThatAProgramCatchesAreRaisedWhereItDoes) {
+  EXPECT_EQ(staleOutput("def f(t):\n    y = t.expand(3, 2)\n    try: y.add_('a')\n    except TypeError: return t * 5\n"
+                        "print(compiled(f)(torch.ones(2)).tolist())\n"
+                        "def h(t):\n    held = [t]\n    held.append(held)\n    try: return torch.cat(held)\n"
+                        "    except (TypeError, RecursionError): return t * 7\n"
+                        "print(compiled(h)(torch.ones(2)).tolist())\n"),
+            "[5.0, 5.0]\n[7.0, 7.0]\n");
+}
+
+}  // namespace
+}  // namespace kerf
