@@ -81,6 +81,7 @@ void WrapperRun::write(const Touch& touch, bool marks) {
   if (storage.overwrites.size() > 256) storage.overwrites.erase(storage.overwrites.begin());
   if (storage.firstWrite == 0) storage.firstWrite = touch.line;
   storage.lastWrite = touch.line;
+  storage.stream.clear();  // a kernel's is noted after its accesses
   storage.unreadSince = touch.line;
   storage.unreadBy = touch.subject;
   if (marks) {

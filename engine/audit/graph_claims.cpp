@@ -37,6 +37,12 @@ class InputUses {
     return std::ranges::any_of(first->second, [&](NodeId each) { return second->second.contains(each); });
   }
 
+  const std::set<NodeId>& rootsOf(NodeId id) const {
+    static const std::set<NodeId> none;
+    const auto found = m_roots.find(id);
+    return found == m_roots.end() ? none : found->second;
+  }
+
   const Write* writeOf(NodeId input) const {
     const auto found = m_writes.find(input);
     return found == m_writes.end() ? nullptr : &found->second;
@@ -115,7 +121,7 @@ class GraphClaims {
       const Node& node = m_graph.node(id);
       const AuditStorage* const storage = inputOf(node.name());
       if (storage == nullptr) continue;
-      claimWrites(*storage, uses.writeOf(id));
+      if (!isEmpty(node)) claimWrites(*storage, uses.writeOf(id));
       claimInput(*storage, node);
     }
     const std::vector<NodeId> outputs = results();
@@ -128,6 +134,13 @@ class GraphClaims {
     const auto found = std::ranges::find_if(
         m_run.state.storages, [&](const AuditStorage& each) { return each.isInput && each.name == name; });
     return found == m_run.state.storages.end() ? nullptr : &*found;
+  }
+
+  /// Nothing can be written into it.
+  static bool isEmpty(const Node& node) {
+    const TensorMeta* const meta = node.meta().value.tensor();
+    const auto sizes = meta == nullptr ? std::nullopt : fixedOf(meta->sizes);
+    return sizes && std::ranges::find(*sizes, 0) != sizes->end();
   }
 
   void refute(ClaimAbout about, int line, std::string subject, std::string reason) {
@@ -213,6 +226,10 @@ class GraphClaims {
   }
 
   /// What a node copies or converts may be left where it is, where that changes nothing.
+  bool isCopy(NodeId id, const InputUses& uses) const {
+    const auto& looksAt = uses.rootsOf(id);
+    return isCopy(id) || std::ranges::any_of(looksAt, [&](NodeId root) { return isCopy(root); });
+  }
   bool isCopy(NodeId id) const {
     const std::string& target = m_graph.node(id).target();
     static constexpr std::array<std::string_view, 4> copies = {"convert_element_type", "copy", "clone", "contiguous"};
@@ -236,7 +253,7 @@ class GraphClaims {
     const WrapperValue& b = *resultOf(j);
     const ElementSet::Answer common = boxesMeet(a.tensor.box(), b.tensor.box());
     if (common.holds == false) return m_claims.proved(ClaimAbout::Aliases);
-    if (common.holds != true || isCopy(outputs[i]) || isCopy(outputs[j])) return;
+    if (common.holds != true || isCopy(outputs[i], uses) || isCopy(outputs[j], uses)) return;
     m_claims.add({ClaimAbout::Aliases, ClaimVerdict::Refuted, m_run.line, 0,
                   fmt::format("results {} ({}) and {} ({})", i, a.name, j, b.name),
                   fmt::format("they share memory, and the graph's {} and {} do not", m_graph.node(outputs[i]).name(),

@@ -21,9 +21,11 @@ bool WrapperRun::kernelCall(const SyntaxNode& node) {
   claimOrdered(node, bound, kernel);
   if (!kernel.opaque.empty()) {
     opaqueCall(kernel, node, bound);
+    noteStream(node, bound, kernel);
     return true;
   }
   for (std::size_t i = 0; i < kernel.accesses.size(); ++i) access(kernel, i, node, bound);
+  noteStream(node, bound, kernel);
   std::vector<AccessForm> forms(kernel.accesses.size());
   for (std::size_t i = 0; i < forms.size(); ++i) {
     AccessForm local;
@@ -95,17 +97,24 @@ void WrapperRun::claimOrdered(const SyntaxNode& node, const std::vector<BoundPar
     if (each.value == nullptr) continue;
     AuditStorage& storage = m_state.storages[std::size_t(each.value->tensor.storage)];
     const bool isOther = !storage.stream.empty() && storage.stream != stream && storage.waits == m_waits &&
-                         deviceOf(storage.stream) == deviceOf(stream);
+                         !deviceOf(stream).empty() && deviceOf(storage.stream) == deviceOf(stream);
     if (isOther)
       refute(ClaimAbout::Ordered, node.line, storage.lastWrite, fmt::format("{} of {}", each.name, kernel.name),
              fmt::format("it is used on {}, was written on {}, and nothing waits between", stream, storage.stream));
     else if (!storage.stream.empty() && storage.stream != stream)
       m_claims.proved(ClaimAbout::Ordered);
   }
+}
+
+/// After the kernel's accesses: what it has written was written on its stream.
+void WrapperRun::noteStream(const SyntaxNode& node, const std::vector<BoundParameter>& bound,
+                            const KernelModel& kernel) {
+  const SyntaxNode* const keyword = node.keyword("stream");
+  if (keyword == nullptr || !keyword->is(SyntaxKind::Name)) return;
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (bound[i].value == nullptr || kernel.parameters[i].name.find("out") == std::string::npos) continue;
     AuditStorage& storage = m_state.storages[std::size_t(bound[i].value->tensor.storage)];
-    storage.stream = stream;
+    storage.stream = keyword->text;
     storage.waits = m_waits;
   }
 }

@@ -106,6 +106,7 @@ class WrapperRun {
   void claimOrder(const KernelModel& kernel, const SyntaxNode& node, const std::vector<BoundParameter>& bound,
                   const std::vector<AccessForm>& forms);
   void claimOrdered(const SyntaxNode& node, const std::vector<BoundParameter>& bound, const KernelModel& kernel);
+  void noteStream(const SyntaxNode& node, const std::vector<BoundParameter>& bound, const KernelModel& kernel);
   void remarks(const KernelModel& kernel, const std::vector<BoundParameter>& bound, int line);
   void opaqueCall(const KernelModel& kernel, const SyntaxNode& node, std::vector<BoundParameter>& bound);
   const AccessForm& formOf(const KernelModel& kernel, std::size_t index, const std::vector<BoundParameter>& bound,

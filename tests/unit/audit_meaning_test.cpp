@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/audit/audit.h"
+#include "engine/audit/meaning/lanes.h"
+#include "engine/audit/syntax/syntax_node.h"
 #include "engine/ir/parser.h"
 
 namespace kerf {
@@ -247,6 +249,14 @@ TEST(AuditMeaning, SaysWhatIsNotKnown) {
       meaning(program(changed(tritonKernel, "libdevice.exp(tmp2)", "libdevice.of_another_kind(tmp2)"), tritonCall))
           .find("it depends on what is not computed here"),
       std::string::npos);
+}
+
+TEST(AuditMeaning, LanesOfUnequalNumberAreNotRead) {
+  const KernelLanes many(NumberArray(1 << 20), LaneType::Float32), two(NumberArray(2), LaneType::Float32);
+  EXPECT_TRUE(chooseLanes(many, two, many).isUnknown);
+  EXPECT_TRUE(chooseLanes(many, many, two).isUnknown);
+  EXPECT_FALSE(chooseLanes(two, two, two).isUnknown);
+  EXPECT_EQ(SyntaxNode().argument(3).items.size(), 0u);
 }
 
 }  // namespace

@@ -126,6 +126,7 @@ KernelLanes KernelMachine::loadAt(const KernelLanes& pointer, const KernelLanes&
   const RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
   if (pointer.isUnknown || mask.isUnknown) return KernelLanes::unknown(memory.type);
   const std::size_t count = std::max(pointer.size(), mask.size());
+  if (!pointer.fits(count) || !mask.fits(count)) return KernelLanes::unknown(memory.type);
   spend(count);
   NumberArray numbers(count);
   double* const to = numbers.edit();
@@ -153,6 +154,7 @@ void KernelMachine::storeAt(const KernelLanes& pointer, const KernelLanes& value
   RunMemory& memory = *m_memories[std::size_t(pointer.memory)];
   if (pointer.isUnknown || mask.isUnknown) return memory.blur();
   const std::size_t count = std::max({pointer.size(), mask.size(), value.isUnknown ? std::size_t(1) : value.size()});
+  if (!pointer.fits(count) || !mask.fits(count) || !(value.isUnknown || value.fits(count))) return memory.blur();
   spend(count);
   double* const numbers = memory.edit();
   const double *const from = value.data(), *const places = pointer.data(), *const holds = mask.data();

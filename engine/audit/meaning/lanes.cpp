@@ -190,6 +190,8 @@ KernelLanes chooseLanes(const KernelLanes& condition, const KernelLanes& a, cons
     for (std::size_t i = 0; i < condition.size(); ++i) (condition.at(i) != 0 ? takesA : takesB) = true;
     if ((a.isUnknown && takesA) || (b.isUnknown && takesB)) return KernelLanes::unknown(type);
   }
+  const auto fits = [&](const KernelLanes& lanes) { return lanes.isUnknown || lanes.fits(condition.size()); };
+  if (!fits(a) || !fits(b)) return KernelLanes::unknown(type);
   NumberArray result(condition.size());
   double* const to = result.edit();
   const double *const asked = condition.data(), *const first = a.data(), *const second = b.data();

@@ -78,6 +78,8 @@ class KernelLanes {
 
   std::size_t size() const { return m_isOne ? 1 : m_many.size(); }
   bool isOne() const { return m_isOne; }
+  /// Whether it can be read lane by lane beside values of so many.
+  bool fits(std::size_t count) const { return m_isOne || m_many.size() >= count; }
   double at(std::size_t i) const { return m_isOne ? m_number : m_many.data()[i]; }
   const double* data() const { return m_isOne ? &m_number : m_many.data(); }
   /// Of the same numbers `count` times, where it is one.

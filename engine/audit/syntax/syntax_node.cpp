@@ -4,6 +4,11 @@
 
 namespace kerf::inline audit {
 
+const SyntaxNode& SyntaxNode::missing() {
+  static const SyntaxNode nothing;
+  return nothing;
+}
+
 const SyntaxNode* SyntaxNode::keyword(std::string_view name) const {
   for (std::size_t i = 0; i < keywords.size(); ++i)
     if (keywords[i] == name) return &items[i + 1];

@@ -50,8 +50,10 @@ struct SyntaxNode {
   bool is(SyntaxKind other) const { return kind == other; }
   bool isName(std::string_view name) const { return kind == SyntaxKind::Name && text == name; }
   std::size_t argumentCount() const { return items.empty() ? 0 : items.size() - 1; }
-  const SyntaxNode& argument(std::size_t i) const { return items[i + 1]; }
+  /// An empty node where there are fewer.
+  const SyntaxNode& argument(std::size_t i) const { return i < argumentCount() ? items[i + 1] : missing(); }
   const SyntaxNode* keyword(std::string_view name) const;
+  static const SyntaxNode& missing();
   /// "torch.ops.aten.mm.default" of names and members; empty for anything else.
   std::string dotted() const;
   /// The callee's dotted(), of a call.
