@@ -64,8 +64,8 @@ ValueGap gapOfData(const StepValue& a, const StepValue& b, double amplified) {
 
 ValueGap gapOfSums(const StepValue& a, const StepValue& b, double amplified) {
   ValueGap gap{.basis = "sum of magnitudes"};
-  // One NaN or infinity hides all other elements, and its place.
-  if (!std::isfinite(*a.l1) && !std::isfinite(*b.l1)) return {};
+  // One NaN or infinity on both sides hides all other elements, and its place.
+  if (!std::isfinite(*a.l1) && sameNumber(*a.l1, *b.l1)) return {};
   if (sameNumber(*a.l1, *b.l1)) return {GapKind::Equal, gap.basis, 0};
   gap.relative = relativeDifference(*a.l1, *b.l1);
   gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::figure), amplified);

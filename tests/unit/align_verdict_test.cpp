@@ -101,6 +101,7 @@ TEST(ValueGap, SumsThatAreNotFiniteSayNothing) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(gapBetween(sum(nan), sum(nan)).kind, GapKind::Unknown);
   EXPECT_EQ(gapBetween(sum(infinity), sum(infinity)).kind, GapKind::Unknown);
+  EXPECT_EQ(gapBetween(sum(infinity), sum(nan)).kind, GapKind::Wrong) << "a NaN on one side alone";
   EXPECT_EQ(gapBetween(sum(nan, "h:1"), sum(nan, "h:2")).kind, GapKind::Unequal);
   EXPECT_EQ(gapBetween(sum(nan, "h:1"), sum(nan, "h:1")).kind, GapKind::Equal);
   StepValue a = sum(0), b = sum(0);

@@ -206,5 +206,21 @@ TEST(RecompileAdvice, FitsTheKindOfGuard) {
   }
 }
 
+TEST(TorchLogs, AMessageThatOnlyLooksLikeAStartIsNone) {
+  const auto found = read("[__guards] [0/0] x\n[__start] hi\n[__recompiles] [0/1] Recompiling function f in /m.py:1\n");
+  EXPECT_FALSE(found.capture.details->compiles.empty());
+}
+
+TEST(TorchLogs, TextBeyondTheLimitIsRefusedBeforeItIsRead) {
+  const TemporaryFolder folder;
+  writeFile(folder.path() / "run.txt",
+            "[__recompiles] [0/1] Recompiling function f in /m.py:1\n" + std::string(4000, '\n'));
+  ImportLimits limits;
+  limits.fileBytes = 1000;
+  const auto capture = importCapture(folder.path() / "run.txt", limits);
+  ASSERT_FALSE(capture);
+  EXPECT_EQ(capture.error().code, ErrorCode::TooLarge) << capture.error().text();
+}
+
 }  // namespace
 }  // namespace kerf

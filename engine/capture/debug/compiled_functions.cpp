@@ -112,7 +112,10 @@ class FunctionDump {
       KERF_CHECK(take(m_files[i]));
     }
     if (m_capture.graphs.empty() && m_failure) return fail(std::move(*m_failure));
-    for (const fs::path& path : m_others) addOther(path);
+    for (const fs::path& path : m_others) {
+      if (m_progress && !m_progress(1.0)) return failHere(ErrorCode::Cancelled, "import cancelled");
+      addOther(path);
+    }
     return finished();
   }
 
@@ -239,11 +242,26 @@ class FunctionDump {
     const auto text = record.text(1 << 20);
     if (!text || mark == std::string::npos) return;
     const std::string function = record.name.substr(mark + 5, record.name.size() - mark - 5 - 3);
+    const std::set<std::string> called = calledFunctions(*text);
     for (CompileEntry& entry : m_details->compiles)
-      if (entry.rank == record.origin.rank && text->find(entry.id + "(") != std::string::npos) {
+      if (entry.rank == record.origin.rank && called.contains(entry.id)) {
         if (entry.frame.empty()) entry.frame = function;
         entry.records.push_back(m_details->records.size());
       }
+  }
+
+  /// "__compiled_fn_1" of every "__compiled_fn_1(" and "__compiled_fn_1_21e81a46_…(" in a text.
+  static std::set<std::string> calledFunctions(std::string_view text) {
+    std::set<std::string> names;
+    for (std::size_t at = text.find(functionMark); at != text.npos; at = text.find(functionMark, at)) {
+      std::size_t end = at + functionMark.size();
+      while (end < text.size() && isDigit(text[end])) ++end;
+      const std::string_view name = text.substr(at, end - at);
+      end += uniqueSuffix(text.substr(end));
+      if (name.size() > functionMark.size() && end < text.size() && text[end] == '(') names.emplace(name);
+      at = end;
+    }
+    return names;
   }
 
   Result<Capture> finished() {

@@ -259,7 +259,9 @@ void RecordWriter::code(const PrintedMessage& message) {
 void RecordWriter::start(const PrintedMessage& message) {
   const std::string_view text = trimmedText(message.lines.front());
   constexpr std::string_view mark = "start tracing ";
-  const std::string_view rest = text.substr(text.find(mark) + mark.size());
+  const std::size_t at = text.find(mark);
+  if (at == text.npos) return;
+  const std::string_view rest = text.substr(at + mark.size());
   if (const std::size_t blank = rest.find(' '); blank != rest.npos)
     addStart(message, rest.substr(0, blank), rest.substr(blank + 1));
 }

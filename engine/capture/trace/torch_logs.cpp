@@ -75,6 +75,10 @@ bool looksLikeTorchLogs(std::string_view text) { return hasDynamoLines(text) && 
 
 Result<Capture> importTorchLogs(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
   Capture capture;
+  if (std::int64_t(text.size()) > limits.fileBytes) {
+    std::string said = fmt::format("the text has {} bytes, above the limit of {}", text.size(), limits.fileBytes);
+    return fail(Error{ErrorCode::TooLarge, std::move(said), path.string(), 0, {}, {}});
+  }
   if (looksLikeGraphText(text)) {
     auto graphs = importGraphText(text, path, limits);
     if (graphs) capture = std::move(*graphs);
