@@ -126,6 +126,9 @@ void PathPanel::showGraph() {
   const auto hint = tr("Open a graph to follow its Python lines to kernels.");
   show(python, graph ? pythonColumn(*graph, m_file, m_source) : PathColumn{tr("Python"), {}, {}, hint});
   show(nodes, graph ? nodeColumn(*graph) : PathColumn{tr("FX nodes"), {}, {}, hint});
+  // Nothing of the graph before stays: its lines stand for nodes that this one may not have.
+  show(code, {tr("Output code"), {}, {}, graph ? QString() : hint});
+  show(kernel, {tr("Kernel"), {}, {}, graph ? QString() : hint});
   showNode();
 }
 
@@ -214,7 +217,7 @@ void PathPanel::mark() {
 void PathPanel::pick(int at, int line) {
   const auto& lines = m_columns[std::size_t(at)].nodes;
   m_views[std::size_t(at)]->setCurrentLine(line);
-  if (line < 0 || line >= int(lines.size()) || lines[std::size_t(line)].empty()) return;
+  if (!m_graph || line < 0 || line >= int(lines.size()) || lines[std::size_t(line)].empty()) return;
   const auto found = lines[std::size_t(line)];
   const auto now = std::ranges::find(found, m_session.node());
   const int next = now == found.end() || now + 1 == found.end() ? found.front() : *(now + 1);

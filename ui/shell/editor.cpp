@@ -33,7 +33,7 @@ QString openInEditor(const QString& file, int line) {
     return tr("%1 cannot be started ($KERF_EDITOR).").arg(command.front());
   }
   // A capture may name any file of this machine, and the desktop runs some of them.
-  if (info.suffix() == "py" && QDesktopServices::openUrl(QUrl::fromLocalFile(path))) return {};
+  if (info.suffix() == "py" && !info.isExecutable() && QDesktopServices::openUrl(QUrl::fromLocalFile(path))) return {};
   return tr("Nothing opens %1: set KERF_EDITOR, such as \"code -g {file}:{line}\".").arg(path);
 }
 

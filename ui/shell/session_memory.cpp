@@ -38,12 +38,14 @@ NamedPlace placeOf(const QVariantMap& map) {
 }
 
 /// Once their graph is there; a user who pinned them in an earlier session has nothing to take back.
-void restorePins(Session& session, const QStringList& pins) {
+void restorePins(Session& session, const NamedPlace& place, const QStringList& pins) {
   if (pins.isEmpty()) return;
   const auto once = std::make_shared<QMetaObject::Connection>();
-  *once = QObject::connect(&session, &Session::graphChanged, &session, [&session, pins, once] {
+  *once = QObject::connect(&session, &Session::graphChanged, &session, [&session, place, pins, once] {
     if (!session.graph()) return;
     QObject::disconnect(*once);
+    const auto now = session.namedPlace();
+    if (!now || now->capture != place.capture || now->graph != place.graph) return;
     for (const auto& node : pins)
       if (session.graph()->find(node.toStdString()) >= 0) session.keepPinned(node);
   });
@@ -88,7 +90,7 @@ void restoreSession(MainWindow& window, const QVariantMap& session) {
     view.center = session["center"].toPointF();
     window.pane().keepView(std::move(view));
   }
-  if (there) restorePins(window.session(), session["pins"].toStringList());
+  if (there) restorePins(window.session(), place, session["pins"].toStringList());
   if (there) window.session().goTo(place);
   window.session().open(names, !there);
 }
