@@ -77,10 +77,18 @@ class DeviceMemory:
         return torch.as_strided(self.all[at:at + count * item].view(like_dtype), sizes, strides)
 
     def close(self):
-        """After the worker has let go of it."""
-        if self.address:
-            address, self.address, self.all = self.address, 0, None
-            asked("cuMemFree_v2", ctypes.c_uint64(address))
+        """After the worker has let go of it, by whatever thread."""
+        if not self.address:
+            return
+        import torch
+
+        address, self.address, self.all = self.address, 0, None
+        try:
+            with torch.cuda.device(0):
+                torch.cuda.synchronize()  # makes the device's context this thread's
+                asked("cuMemFree_v2", ctypes.c_uint64(address))
+        except (KerfError, RuntimeError):
+            pass  # the device is gone, or this is a fork of the process that had it
 
 
 class DeviceCalls:

@@ -110,8 +110,10 @@ class Worker:
             try:
                 while self.freed:
                     graph, memory = self.freed.pop()
-                    self.exchange(json.dumps({"free": graph}).encode())
-                    memory.close()
+                    try:
+                        self.exchange(json.dumps({"free": graph}).encode())
+                    finally:
+                        memory.close()
                 answer = self.exchange(text, file)
             except OSError as problem:
                 raise KerfError("kerf is gone: %s" % problem)
@@ -329,7 +331,7 @@ class Compiled:
                 for at, o in zip(self.offsets, outputs)]
 
     def __del__(self):
-        if getattr(self, "graph", None) is not None:
+        if getattr(self, "graph", None) is not None and self.worker.is_mine():
             self.worker.freed.append((self.graph, self.memory))
         elif getattr(self, "memory", None) is not None:
             self.memory.close()
