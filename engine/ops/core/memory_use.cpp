@@ -20,6 +20,9 @@ constexpr std::string_view unannotatedViews[] = {
     "aten::alpha_dropout",
     "aten::cartesian_prod",
     "aten::feature_alpha_dropout",
+    "aten::to_dense",
+    "aten::dequantize",
+    "aten::unflatten_dense_tensors",
 };
 
 /// Whether the schema tells what is written, or the op is known to write something else than its first argument.
