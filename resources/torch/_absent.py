@@ -7,15 +7,15 @@ DispatchKey DispatchKeySet DoubleStorage FloatStorage HalfStorage IntStorage Lon
 QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage Storage Stream TypedStorage UntypedStorage ao
 batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
 batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats ccol_indices_copy choose_qparams_optimized
-col_indices_copy conv_tbc crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
+col_indices_copy crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
 cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable
-dequantize dsmm empty_quantized fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation
+dsmm empty_quantized fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation
 fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
 fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix from_dlpack from_file fused_moving_avg_obs_fake_quant
 histogramdd hsmm hspmm hub indices_copy int_repr is_anomaly_check_nan_enabled is_vulkan_available masked
 miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose
 miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
-mkldnn_max_pool2d mkldnn_max_pool3d monitor mtia multiprocessing native_channel_shuffle native_norm nested onnx package
+mkldnn_max_pool2d mkldnn_max_pool3d monitor mtia multiprocessing native_norm nested onnx package
 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric
 q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme quantization
 quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru
@@ -26,7 +26,7 @@ sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor s
 to_dlpack values_copy xpu
     """.split(),
     "torch.Tensor": """
-__dlpack__ __dlpack_device__ align_as align_to ccol_indices coalesce col_indices crow_indices dense_dim dequantize
+__dlpack__ __dlpack_device__ align_as align_to ccol_indices coalesce col_indices crow_indices dense_dim
 has_names indices int_repr is_coalesced is_vulkan map2_ q_per_channel_axis q_per_channel_scales
 q_per_channel_zero_points q_scale q_zero_point qscheme refine_names rename rename_ resize resize_as resize_as_sparse_
 row_indices set_ smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm storage_type to_mkldnn
@@ -84,7 +84,7 @@ xpu
 bias varlen
     """.split(),
     "torch.nn.functional": """
-conv_tbc grouped_mm native_channel_shuffle rrelu_ scaled_mm
+grouped_mm scaled_mm
     """.split(),
     "torch.nn.parallel": """
 DistributedDataParallel DistributedDataParallelCPU data_parallel gather parallel_apply replicate scatter

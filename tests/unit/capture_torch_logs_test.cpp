@@ -207,8 +207,11 @@ TEST(RecompileAdvice, FitsTheKindOfGuard) {
 }
 
 TEST(TorchLogs, AMessageThatOnlyLooksLikeAStartIsNone) {
-  const auto found = read("[__guards] [0/0] x\n[__start] hi\n[__recompiles] [0/1] Recompiling function f in /m.py:1\n");
-  EXPECT_FALSE(found.capture.details->compiles.empty());
+  const TemporaryFolder folder;
+  writeFile(folder.path() / "run.txt", "[__guards] x\n[__start] hi\n");
+  const auto capture = importCapture(folder.path() / "run.txt");
+  ASSERT_FALSE(capture);
+  EXPECT_EQ(capture.error().code, ErrorCode::BadInput) << capture.error().text();
 }
 
 TEST(TorchLogs, TextBeyondTheLimitIsRefusedBeforeItIsRead) {

@@ -18,13 +18,14 @@ std::string staleOutput(const std::string& body) {
 }
 
 TEST(DynamoStale, AClassThatGetsItsOwnConstantOrMethod) {
-  EXPECT_EQ(staleOutput("class A:\n    K = 2\n    def m(self, t): return t * 3\n    @property\n    def p(self): return 4\n"
-                        "class B(A): pass\n"
-                        "for use in (lambda t, b: t * b.K, lambda t, b: b.m(t), lambda t, b: t * b.p):\n"
-                        "    f = compiled(use)\n    print(f(x, B()).item(), end=' ')\n"
-                        "    B.K, B.m, B.p = 5, lambda self, t: t * 6, property(lambda self: 7)\n"
-                        "    print(f(x, B()).item())\n    del B.K, B.m, B.p\n"),
-            "2.0 5.0\n3.0 6.0\n4.0 7.0\n");
+  EXPECT_EQ(
+      staleOutput("class A:\n    K = 2\n    def m(self, t): return t * 3\n    @property\n    def p(self): return 4\n"
+                  "class B(A): pass\n"
+                  "for use in (lambda t, b: t * b.K, lambda t, b: b.m(t), lambda t, b: t * b.p):\n"
+                  "    f = compiled(use)\n    print(f(x, B()).item(), end=' ')\n"
+                  "    B.K, B.m, B.p = 5, lambda self, t: t * 6, property(lambda self: 7)\n"
+                  "    print(f(x, B()).item())\n    del B.K, B.m, B.p\n"),
+      "2.0 5.0\n3.0 6.0\n4.0 7.0\n");
 }
 
 TEST(DynamoStale, WhatTheProgramPutsOnTensor) {
