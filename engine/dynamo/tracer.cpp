@@ -12,6 +12,18 @@
 namespace kerf::inline dynamo {
 namespace {
 
+/// visit(key or index, item) of a tuple, list or dict.
+template <class Visit>
+void visitItems(PyObject* value, const Visit& visit) {
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
+      visit(Ref::steal(PyLong_FromSsize_t(k)).get(), PySequence_Fast_GET_ITEM(value, k));
+  } else if (PyDict_Check(value)) {
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
+  }
+}
+
 FrameTracer* activeTracer = nullptr;
 int nativeDepth = 0;
 
@@ -222,41 +234,27 @@ void FrameTracer::realizeDeep(PyObject* value) {
   StandIn* standIn = effects.find(value);
   if (standIn != nullptr && standIn->kind == StandIn::Kind::Object) effects.completeObject(*standIn);
   guardKeys(value);
-  const auto visit = [&](PyObject* key, PyObject* item) {
+  visitItems(value, [&](PyObject* key, PyObject* item) {
     if (standIn != nullptr && standIn->source && effects.find(item) == nullptr) {
       const SourcePtr source = effects.itemSource(*standIn, key, item);
       VariableTracker held{Ref::borrow(item), source, source != nullptr};
       realize(held);
     }
     realizeDeep(item);
-  };
-  if (PyTuple_Check(value) || PyList_Check(value)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
-      visit(Ref::steal(PyLong_FromSsize_t(k)).get(), PySequence_Fast_GET_ITEM(value, k));
-  } else if (PyDict_Check(value)) {
-    PyObject *key = nullptr, *item = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
-  }
+  });
   m_realizing.pop_back();
 }
 
 void FrameTracer::realizeItems(PyObject* value) {
   const StandIn* standIn = effects.find(value);
-  const auto visit = [&](PyObject* key, PyObject* item) {
+  visitItems(value, [&](PyObject* key, PyObject* item) {
     VariableTracker held{Ref::borrow(item), nullptr, false};
     if (standIn != nullptr && standIn->source && effects.find(item) == nullptr) {
       held.source = effects.itemSource(*standIn, key, item);
       held.lazy = held.source != nullptr;
     }
     realizeLeaving(held);
-  };
-  if (PyTuple_Check(value) || PyList_Check(value)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k)
-      visit(Ref::steal(PyLong_FromSsize_t(k)).get(), PySequence_Fast_GET_ITEM(value, k));
-  } else if (PyDict_Check(value)) {
-    PyObject *key = nullptr, *item = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) visit(key, item);
-  }
+  });
 }
 
 void FrameTracer::realizeLeaving(VariableTracker& variable) {
