@@ -19,14 +19,14 @@ readonly engine_packages=(
   cmake ninja-build g++ ccache lld graphviz
   libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
   libsqlite3-dev libsqlitecpp-dev libopenblas-dev liblapacke-dev libdnnl-dev llvm-19-dev
-  libboost-dev libutf8proc-dev python3.11-dev libseccomp-dev
+  libzstd-dev libboost-dev libutf8proc-dev python3.11-dev libseccomp-dev
 )
 readonly studio_packages=(qt6-base-dev qt6-svg-dev libgl1 libgl-dev fonts-dejavu-core)
 readonly test_packages=(git libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth)
 readonly clang_packages=(clang-19 libclang-rt-19-dev)
 readonly format_packages=(git clang-format-19)
 readonly tidy_packages=(clang-19 clang-tidy-19)
-readonly package_packages=(git dpkg-dev file gzip libzstd-dev xz-utils)
+readonly package_packages=(git dpkg-dev file gzip xz-utils)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
