@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/process/owned_file.h"
 #include "engine/process/remove_tree.h"
 #include "engine/process/wait.h"
 
@@ -135,24 +134,43 @@ void startGuardian(Watch& own) {
   if (own.guardian > 0) own.orders = std::move(near);
 }
 
+void sendPacket(const OwnedFile& orders, std::string_view packet) {
+  while (orders.isOpen() && ::send(orders.number(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+/// The watch of this process, with its guardian. The caller holds the lock.
+Watch& startedWatch() {
+  auto& own = watch();
+  // The first order, or the first of a forked child: its parent's guardian is not its own.
+  if (own.watched != ::getpid()) startGuardian(own);
+  return own;
+}
+
 void tell(Order order, std::string_view body) {
   if (body.size() >= mostBytes) return;
   std::string packet(1, char(order));
   packet += body;
-  auto& own = watch();
-  const std::scoped_lock lock(own.mutex);
-  // The first order, or the first of a forked child: its parent's guardian is not its own.
-  if (own.watched != ::getpid()) startGuardian(own);
-  while (own.orders.isOpen() && ::send(own.orders.number(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0 &&
-         errno == EINTR) {
-  }
-}
-
-void tell(Order order, pid_t group) {
-  tell(order, std::string_view(reinterpret_cast<const char*>(&group), sizeof group));
+  const std::scoped_lock lock(watch().mutex);
+  sendPacket(startedWatch().orders, packet);
 }
 
 }  // namespace
+
+GuardianLine GuardianLine::toOwnGuardian() {
+  const std::scoped_lock lock(watch().mutex);
+  const auto& own = startedWatch();
+  GuardianLine line;
+  if (own.orders.isOpen()) line.m_orders = OwnedFile(::fcntl(own.orders.number(), F_DUPFD_CLOEXEC, 3));
+  return line;
+}
+
+void GuardianLine::guardOwnGroup() const {
+  const pid_t group = ::getpgrp();
+  std::array<char, 1 + sizeof group> packet{char(Order::GuardGroup)};
+  std::memcpy(packet.data() + 1, &group, sizeof group);
+  sendPacket(m_orders, {packet.data(), packet.size()});
+}
 
 void dismissGuardian() {
   constexpr std::chrono::seconds patience{2};
@@ -166,7 +184,8 @@ void dismissGuardian() {
 
 void guardFolder(const std::filesystem::path& folder) { tell(Order::GuardFolder, folder.native()); }
 void releaseFolder(const std::filesystem::path& folder) { tell(Order::ReleaseFolder, folder.native()); }
-void guardGroup(pid_t group) { tell(Order::GuardGroup, group); }
-void releaseGroup(pid_t group) { tell(Order::ReleaseGroup, group); }
+void releaseGroup(pid_t group) {
+  tell(Order::ReleaseGroup, std::string_view(reinterpret_cast<const char*>(&group), sizeof group));
+}
 
 }  // namespace kerf::inline process

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include "engine/process/owned_file.h"
+
 namespace kerf::inline process {
 
 /// The folder goes with this process unless release() comes first. The guardian is started by the first call; where it
@@ -13,8 +15,19 @@ namespace kerf::inline process {
 void guardFolder(const std::filesystem::path& folder);
 void releaseFolder(const std::filesystem::path& folder);
 
-/// All processes of the group get SIGKILL when this process ends before the release.
-void guardGroup(pid_t group);
+/// How a child that was just forked tells the guardian of its parent: the child gives the order, because the parent may be
+/// killed before it could.
+class GuardianLine {
+ public:
+  /// To this process's guardian, which is started if there is none.
+  static GuardianLine toOwnGuardian();
+  /// In the child: all processes of its group get SIGKILL when its parent ends before releaseGroup(). May be called
+  /// where a signal handler may be.
+  void guardOwnGroup() const;
+
+ private:
+  OwnedFile m_orders;
+};
 void releaseGroup(pid_t group);
 
 /// The guardian cleans up now and is waited for, up to two seconds; nothing is guarded any more. For the end of a

@@ -68,10 +68,11 @@ int ownPipe = -1;
 using Body = std::function<Frame(const SendEvent&)>;
 
 [[noreturn]] void runChild(const Body& body, const IsolationLimits& limits, int pipe, pid_t parent,
-                           std::int64_t inheritedBytes) {
+                           std::int64_t inheritedBytes, const GuardianLine& guardian) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   detachFromTerminal();
+  guardian.guardOwnGroup();
   restrictChild(limits, inheritedBytes);
   forbidPrograms();
   if (limits.threads > 0) setThreadCount(limits.threads);
@@ -92,16 +93,16 @@ Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
     return fail(ErrorCode::Environment, "cannot make a pipe for a child process: {}", std::strerror(errno));
   const pid_t parent = ::getpid();
   const std::int64_t inheritedBytes = currentAddressSpace();
+  const auto guardian = GuardianLine::toOwnGuardian();
   const pid_t pid = forkBetweenWork();
   if (pid == 0) {
     ::close(ends[0]);
-    runChild(body, limits, ends[1], parent, inheritedBytes);
+    runChild(body, limits, ends[1], parent, inheritedBytes, guardian);
   }
   ::close(ends[1]);
   auto pipe = std::make_unique<Channel>(ends[0]);
   if (pid < 0) return fail(ErrorCode::Environment, "cannot start a child process: {}", std::strerror(errno));
   ::setpgid(pid, pid);
-  guardGroup(pid);
   return Child{pid, std::move(pipe), Clock::now()};
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/process/argument_pointers.h"
+#include "engine/process/guarded_start.h"
 #include "engine/process/guardian.h"
 #include "engine/process/owned_file.h"
 #include "engine/process/wait.h"
@@ -32,46 +33,6 @@ Result<Pipe> makePipe() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(ErrorCode::Environment, "cannot make a pipe for a program: {}", std::strerror(errno));
   return Pipe{OwnedFile(ends[0]), OwnedFile(ends[1])};
-}
-
-std::unexpected<Error> cannotStart(const std::string& program, int code) {
-  return fail(ErrorCode::Environment, "cannot start {}: {}", program, std::strerror(code));
-}
-
-/// How a program is started: with signals as in a new one, whatever this process ignores.
-class SpawnAttributes {
- public:
-  explicit SpawnAttributes(short flags) {
-    sigset_t usual;
-    sigfillset(&usual);
-    for (const int fixed : {SIGKILL, SIGSTOP}) sigdelset(&usual, fixed);
-    posix_spawnattr_init(&m_attributes);
-    posix_spawnattr_setsigdefault(&m_attributes, &usual);
-    posix_spawnattr_setflags(&m_attributes, short(flags | POSIX_SPAWN_SETSIGDEF));
-  }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-  ~SpawnAttributes() { posix_spawnattr_destroy(&m_attributes); }
-  const posix_spawnattr_t* get() const { return &m_attributes; }
-
- private:
-  posix_spawnattr_t m_attributes{};
-};
-
-Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, const Pipe& out, const Pipe& errors) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.reads.number(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.writes.number(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors.writes.number(), STDERR_FILENO);
-  const SpawnAttributes attributes(POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int code =
-      posix_spawnp(&pid, command.front().c_str(), &actions, attributes.get(), pointersTo(command).data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (code != 0) return cannotStart(command.front(), code);
-  guardGroup(pid);
-  return pid;
 }
 
 enum class ExchangeEnd { Finished, Late, Stopped, TooMuch };
@@ -128,7 +89,7 @@ Result<ProgramResult> runProgram(const std::vector<std::string>& command, const 
   KERF_TRY(auto in, makePipe());
   KERF_TRY(auto out, makePipe());
   KERF_TRY(auto errors, makePipe());
-  KERF_TRY(const auto pid, spawn(command, in, out, errors));
+  KERF_TRY(const auto pid, startGuarded(command, {in.reads.number(), out.writes.number(), errors.writes.number()}));
   in.reads.close();
   out.writes.close();
   errors.writes.close();
@@ -148,12 +109,19 @@ Result<ProgramResult> runProgram(const std::vector<std::string>& command, const 
 }
 
 Result<void> startDetached(const std::vector<std::string>& command) {
-  const SpawnAttributes attributes(POSIX_SPAWN_SETSID);
+  sigset_t usual;
+  sigfillset(&usual);
+  for (const int fixed : {SIGKILL, SIGSTOP}) sigdelset(&usual, fixed);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, short(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF));
   pid_t pid = 0;
   const int code =
-      posix_spawnp(&pid, command.front().c_str(), nullptr, attributes.get(), pointersTo(command).data(), environ);
-  if (code != 0) return cannotStart(command.front(), code);
-  return {};
+      posix_spawnp(&pid, command.front().c_str(), nullptr, &attributes, pointersTo(command).data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (code == 0) return {};
+  return fail(ErrorCode::Environment, "cannot start {}: {}", command.front(), std::strerror(code));
 }
 
 std::filesystem::path findProgram(const std::string& name) {
