@@ -106,6 +106,9 @@ class FunctionDump {
     std::ranges::stable_sort(m_files, {}, [](const File& file) {
       return std::tuple(file.rank, file.name.function.size(), file.name.function, orderOf(file.name), file.name.number);
     });
+    for (const File& file : m_files)
+      if (file.name.stage == "Backward_graph" || file.name.stage == "Joint_graph")
+        m_trained.emplace(file.rank, file.name.function);
     for (std::size_t i = 0; i < m_files.size(); ++i) {
       if (m_progress && !m_progress(double(i) / double(m_files.size())))
         return failHere(ErrorCode::Cancelled, "import cancelled");
@@ -143,10 +146,7 @@ class FunctionDump {
 
   /// Without gradients the forward graph is all there is.
   bool isInference(const File& file) const {
-    return file.name.stage == "Forward_graph" && std::ranges::none_of(m_files, [&](const File& other) {
-             const bool trains = other.name.stage == "Backward_graph" || other.name.stage == "Joint_graph";
-             return trains && other.rank == file.rank && other.name.function == file.name.function;
-           });
+    return file.name.stage == "Forward_graph" && !m_trained.contains({file.rank, file.name.function});
   }
 
   GraphOrigin originOf(const File& file) const {
@@ -161,8 +161,10 @@ class FunctionDump {
   }
 
   CompileEntry& entryOf(const GraphOrigin& origin) {
-    for (CompileEntry& entry : m_details->compiles)
-      if (entry.id == origin.compileId && entry.rank == origin.rank) return entry;
+    // Files are in the order of their functions.
+    if (!m_details->compiles.empty())
+      if (CompileEntry& last = m_details->compiles.back(); last.id == origin.compileId && last.rank == origin.rank)
+        return last;
     CompileEntry& entry = m_details->compiles.emplace_back();
     entry.id = origin.compileId;
     entry.rank = origin.rank;
@@ -277,6 +279,7 @@ class FunctionDump {
   Capture m_capture;
   std::vector<File> m_files;
   std::vector<fs::path> m_others;
+  std::set<std::pair<int, std::string>> m_trained;  ///< ranks and functions that have a graph of gradients
   std::set<std::string> m_names;
   std::optional<Error> m_failure;
   std::int64_t m_total = 0;
