@@ -11,6 +11,7 @@
 #include "engine/capture/text/capture.h"
 #include "engine/capture/trace/torch_logs.h"
 #include "engine/capture/trace/torch_trace.h"
+#include "engine/capture/trace/triton_trace.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -47,6 +48,8 @@ bool isTorchLogs(const ImportSource& source) {
   return looksLikeTorchLogs(source.text.size() <= wholeTextBytes ? source.text : headOf(source));
 }
 
+bool isTritonTrace(const ImportSource& source) { return looksLikeTritonTrace(headOf(source)); }
+
 bool isDot(const ImportSource& source) { return looksLikeGraphDot(headOf(source)); }
 
 Result<Capture> openTorchTrace(const ImportSource& source, const ImportLimits& limits, const ImportProgress& progress) {
@@ -74,6 +77,7 @@ Result<Capture> openText(const ImportSource& source, const ImportLimits& limits,
 
 constexpr std::array kinds = {FileKind{"pt2", isPt2, openPt2},
                               FileKind{"torch_trace", isTrace, openTorchTrace},
+                              FileKind{"tritonparse", isTritonTrace, openText<importTritonTrace>},
                               FileKind{"zipped_repro", isZippedRepro, openZippedRepro},
                               FileKind{"aoti_repro", isAotiRepro, openText<importAotiRepro>},
                               FileKind{"repro", isRepro, openText<importReproText>},

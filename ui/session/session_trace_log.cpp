@@ -11,7 +11,8 @@ constexpr const char* shownTables = "compiles,stacks,recompiles,breaks,restarts,
 
 bool Session::isTrace(int capture) const {
   const auto doc = this->capture(capture);
-  return doc && !doc->loading && doc->error.empty() && (doc->kind == "torch_trace" || doc->kind == "torch_logs") &&
+  return doc && !doc->loading && doc->error.empty() &&
+         (doc->kind == "torch_trace" || doc->kind == "torch_logs" || doc->kind == "tritonparse") &&
          !doc->compiles.empty();
 }
 

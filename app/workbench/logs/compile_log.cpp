@@ -64,7 +64,8 @@ CompileLogDoc compileLogDoc(const LogView& view) {
 }
 
 bool isTrace(const Capture& capture) {
-  return (capture.kind == "torch_trace" || capture.kind == "torch_logs") && capture.details != nullptr;
+  constexpr std::string_view kinds[] = {"torch_trace", "torch_logs", "tritonparse"};
+  return std::ranges::find(kinds, capture.kind) != std::end(kinds) && capture.details != nullptr;
 }
 
 Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job) {

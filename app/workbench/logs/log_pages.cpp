@@ -11,9 +11,9 @@ namespace kerf::workbench {
 namespace {
 
 /// On the first page; the others are on the pages of the compile ids, with those of them that are theirs.
-constexpr std::array<std::string_view, 14> onIndex{"ranks",     "divergences", "compiles", "recompiles", "breaks",
-                                                   "restarts",  "failures",    "export",   "stacks",     "caches",
-                                                   "estimates", "collectives", "timeline", "links"};
+constexpr std::array<std::string_view, 16> onIndex{
+    "ranks",  "divergences", "compiles",     "recompiles", "breaks",    "restarts",    "failures", "export",
+    "stacks", "triton",      "triton-lines", "caches",     "estimates", "collectives", "timeline", "links"};
 constexpr std::array<std::string_view, 14> onCompile{
     "recompiles",    "breaks",      "restarts", "failures",    "export",    "caches",  "symbols",
     "dynamo-guards", "output-code", "kernels",  "collectives", "estimates", "metrics", "links"};

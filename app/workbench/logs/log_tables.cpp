@@ -39,6 +39,13 @@ constexpr LogSection sections[] = {
      "id|Id #rank|Rank direction|Graph kernel|Kernel post|Post-grad_nodes pre|Pre-grad_nodes lines|Source_lines "
      "defined|Defined_at called|Called_at",
      "no provenance is logged (TORCH_COMPILE_DEBUG=1 or INDUCTOR_PROVENANCE=1 log it)", fillKernels},
+    {"triton", "Triton kernels",
+     "id|Id kernel|Kernel hash|Hash #warps|Warps #stages|Stages #shared|Shared_bytes arch|Arch #launches|Launches "
+     "grids|Grids arguments|Arguments where|Called_at source|Source",
+     "the log is none of tritonparse", fillTriton},
+    {"triton-lines", "Triton source to kernel",
+     "kernel|Kernel source|Source_line ttir|TTIR_lines ttgir|TTGIR_lines machine|PTX_lines",
+     "the log has no texts of Triton kernels", fillTritonLines},
     {"output-code", "Graphs and code", "id|Id #rank|Rank direction|Graph name|Name #bytes|Bytes",
      "no graphs are logged", fillCode},
     {"collectives", "Collective schedules",

@@ -46,6 +46,8 @@ void fillCollectives(const LogView& view, LogTable& table);
 void fillEstimates(const LogView& view, LogTable& table);
 void fillTimeline(const LogView& view, LogTable& table);
 void fillLinks(const LogView& view, LogTable& table);
+void fillTriton(const LogView& view, LogTable& table);
+void fillTritonLines(const LogView& view, LogTable& table);
 void fillRanks(const LogView& view, LogTable& table);
 void fillDivergences(const LogView& view, LogTable& table);
 

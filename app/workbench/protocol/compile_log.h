@@ -12,10 +12,10 @@
 namespace kerf::workbench {
 
 /// Tables of a trace, in the order of the report.
-inline constexpr std::array<std::string_view, 19> logTableNames{
-    "ranks",       "divergences", "compiles", "stacks",   "recompiles",    "breaks",  "restarts",
-    "failures",    "export",      "caches",   "symbols",  "dynamo-guards", "kernels", "output-code",
-    "collectives", "estimates",   "metrics",  "timeline", "links"};
+inline constexpr std::array<std::string_view, 21> logTableNames{
+    "ranks",        "divergences", "compiles",    "stacks",    "recompiles",    "breaks",   "restarts",
+    "failures",     "export",      "caches",      "symbols",   "dynamo-guards", "kernels",  "triton",
+    "triton-lines", "output-code", "collectives", "estimates", "metrics",       "timeline", "links"};
 
 struct LogColumn {
   std::string key, title;

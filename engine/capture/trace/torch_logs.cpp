@@ -1,13 +1,11 @@
 #include "engine/capture/trace/torch_logs.h"
 
 #include <algorithm>
-#include <atomic>
 
-#include "engine/capture/common/log_bytes.h"
 #include "engine/capture/text/capture.h"
 #include "engine/capture/text/log_lines.h"
-#include "engine/capture/trace/index.h"
 #include "engine/capture/trace/log_records.h"
+#include "engine/capture/trace/made_log.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -16,12 +14,6 @@ using namespace trace;
 
 constexpr std::string_view whatIsMissing =
     "lines of TORCH_LOGS tell neither times nor caches nor whether a compilation ended: a log of TORCH_TRACE does";
-
-/// A name for the made log that no file has, and no other import.
-std::filesystem::path madePath(const std::filesystem::path& path) {
-  static std::atomic<std::int64_t> number = 0;
-  return fmt::format("{}#log{}", path.string(), ++number);
-}
 
 /// Lays the graphs that the text holds beside the records of their compile ids.
 void placeGraphs(const std::vector<CapturedGraph>& graphs, std::size_t firstRecord, CaptureDetails& details) {
@@ -36,8 +28,7 @@ void placeGraphs(const std::vector<CapturedGraph>& graphs, std::size_t firstReco
 }
 
 /// Times and ends of compilations are not told: what did not fail counts as done.
-void settle(const std::filesystem::path& path, CaptureDetails& details) {
-  for (CaptureRecord& record : details.records) record.origin.file = path;
+void settle(CaptureDetails& details) {
   for (CompileEntry& entry : details.compiles)
     if (entry.status == CompileEntry::Status::Incomplete || entry.status == CompileEntry::Status::Empty)
       entry.status = CompileEntry::Status::Ok;
@@ -57,15 +48,9 @@ Result<Capture> nothingFound(Capture capture, const std::filesystem::path& path)
 Result<std::shared_ptr<const CaptureDetails>> detailsOf(LogRecords& made, std::size_t graphRecords,
                                                         const std::filesystem::path& path, const ImportLimits& limits,
                                                         const Capture& capture) {
-  const std::filesystem::path log = madePath(path);
-  const auto held = holdLog(log, std::move(made.text));
-  TraceIndex index(path, limits);
-  const std::vector<char> matches(made.records.size(), 1);
-  KERF_CHECK(index.add(index.addLog(log, held), held->text, 0, made.records, matches, false));
-  index.update(true);
-  const auto details = std::make_shared<CaptureDetails>(*index.capture().details);
+  KERF_TRY(const auto details, detailsOfMadeLog(made, path, limits));
   placeGraphs(capture.graphs, graphRecords, *details);
-  settle(path, *details);
+  settle(*details);
   return std::shared_ptr<const CaptureDetails>(details);
 }
 

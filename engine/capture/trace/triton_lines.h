@@ -1,0 +1,26 @@
+// Which lines of the Python source the lines of Triton's intermediate texts come from.
+//
+//     %9 = arith.addf … loc(#loc5);  #loc5 = loc("k.py":12:8)      .loc 1 12 8 … .file 1 "k.py"      →      k.py:12
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kerf::inline capture::trace {
+
+struct SourceOfLine {
+  int line = 0;  ///< of the text, from 1
+  std::string file;
+  int source = 0;  ///< line of the file
+
+  bool operator==(const SourceOfLine&) const = default;
+};
+
+/// Of TTIR and TTGIR: what `loc(…)` at the end of a line names, through its aliases. Of a call that was inlined, the
+/// place of the call. Lines that say nothing, or "unknown", are left out.
+std::vector<SourceOfLine> linesOfMlir(std::string_view text);
+/// Of PTX (and AMDGCN): the `.loc` in front of an instruction, with the path of its `.file`.
+std::vector<SourceOfLine> linesOfPtx(std::string_view text);
+
+}  // namespace kerf::inline capture::trace
