@@ -2,26 +2,23 @@
 #include "app/cli/align_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
+#include "app/cli/oracle_options.h"
 #include "app/cli/terminal.h"
 
 namespace kerf::cli {
 
 namespace {
 
-struct AlignChoice {
-  AlignRequest request;
-  bool exact = false;
-};
-
-Result<int> runAlign(Context& context, AlignChoice choice) {
-  choice.request.all = choice.request.all && context.json;
-  KERF_TRY(const AlignDoc doc, context.perform(choice.request));
+Result<int> runAlign(Context& context, AlignRequest request) {
+  request.all = request.all && context.json;
+  request.exact = request.oracle.accuracy.exact;
+  KERF_TRY(const AlignDoc doc, context.perform(request));
   if (context.json)
     printJson(jsonOf(doc));
   else
-    fmt::print("{}", alignmentText(doc, choice.exact));
+    fmt::print("{}", alignmentText(doc, request.exact));
   if (doc.verdict == "unknown") return 2;
-  return doc.verdict == "different" || (choice.exact && doc.verdict == "rounding") ? 1 : 0;
+  return doc.verdict == "different" || (request.exact && doc.verdict == "rounding") ? 1 : 0;
 }
 
 }  // namespace
@@ -32,19 +29,26 @@ void addAlign(CommandLine& line) {
                "  kerf align eager.json compiled.json\n"
                "  kerf align run                             # both sides of a folder of kerf record\n"
                "  kerf align monday#compiled tuesday#compiled --exact\n"
-               "  kerf align a.safetensors b.safetensors --graph model.pt2");
-  auto choice = std::make_shared<AlignChoice>();
+               "  kerf align a.safetensors b.safetensors --graph model.pt2\n"
+               "  kerf align run --minify --oracle torch -o small");
+  auto request = std::make_shared<AlignRequest>();
   command
-      .add_option("A", choice->request.a,
-                  "A log of DebugMode (JSON or text), a folder of kerf record, or safetensors of named values")
+      .add_option(
+          "A", request->a,
+          "A log of DebugMode (JSON or text) or of torchtitan, a folder of kerf record, or safetensors of named "
+          "values")
       ->required();
-  command.add_option("B", choice->request.b,
+  command.add_option("B", request->b,
                      "The other recording. Of a folder of kerf record its two sides are aligned without");
-  command.add_option("--graph", choice->request.graph, "The graph whose nodes values are named after")
-      ->type_name("GRAPH");
-  command.add_flag("--exact", choice->exact, "Other bits are a difference, rounding or not");
-  command.add_flag("--all", choice->request.all, "With --json: every pair, not only those that matter");
-  line.onRun(command, [choice](Context& context) { return runAlign(context, *choice); });
+  command.add_option("--graph", request->graph, "The graph whose nodes values are named after")->type_name("GRAPH");
+  command.add_flag("--all", request->all, "With --json: every pair, not only those that matter");
+  command.add_flag(
+      "--minify", request->minify,
+      "Write the first wrong step with its recorded values as a repro, and minify it if --oracle sees it fail");
+  command.add_option("-o,--output", request->output, "Folder of that repro (default: kerf-repro-align)")
+      ->type_name("DIR");
+  addOracleOptions(command, request->oracle);
+  line.onRun(command, [request](Context& context) { return runAlign(context, *request); });
 }
 
 }  // namespace kerf::cli

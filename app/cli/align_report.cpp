@@ -47,11 +47,34 @@ std::string partsText(const AlignedRow& row) {
   return parts == nullptr ? std::string() : fmt::format("one of {}", fmt::join(*parts, ", "));
 }
 
+/// "     from float64: A 1.2e-08, B 0.0034; same() refuses B: …".
+std::string fp64Text(const Fp64Distance& distance) {
+  if (distance.reference.empty())
+    return distance.reason.empty() ? std::string() : fmt::format("     not run in float64: {}\n", distance.reason);
+  const auto number = [](double far) { return far < 0 ? std::string("not comparable") : fmt::format("{:.3g}", far); };
+  return fmt::format("     from float64: A {}, B {}; same() {}{}\n", number(distance.a), number(distance.b),
+                     distance.same ? "takes B for A" : "refuses B",
+                     distance.reason.empty() ? "" : ": " + distance.reason);
+}
+
+/// "     ulp: 0: 30, up to 1: 2, more than 1024: 1".
+std::string ulpsText(const std::vector<std::int64_t>& ulps) {
+  constexpr std::string_view upTo[] = {"0", "1", "2", "4", "8", "64", "1024"};
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < ulps.size(); ++i) {
+    if (ulps[i] == 0) continue;
+    parts.push_back(i < std::size(upTo) ? fmt::format("{}{}: {}", i == 0 ? "" : "up to ", upTo[i], ulps[i])
+                                        : fmt::format("more: {}", ulps[i]));
+  }
+  return parts.empty() ? std::string() : fmt::format("     elements by ulp: {}\n", fmt::join(parts, ", "));
+}
+
 std::string rowText(const AlignedRow& row) {
   std::string text = fmt::format("  A  {}\n  B  {}\n", stepsText(row.a), stepsText(row.b));
   if (const std::string place = placeText(row); !place.empty()) text += fmt::format("     {}\n", place);
   if (const std::string parts = partsText(row); !parts.empty()) text += fmt::format("     computes {}\n", parts);
   text += fmt::format("     inputs {}\n     results {}\n", row.inputsText, row.outputsText);
+  text += ulpsText(row.ulps) + fp64Text(row.fp64);
   if (!row.cause.empty()) text += fmt::format("     may come from {}\n", row.cause);
   if (!row.evidence.empty()) text += fmt::format("     belong together by {}\n", row.evidence);
   return text;
@@ -87,6 +110,17 @@ std::string firstText(const AlignDoc& doc) {
   return text;
 }
 
+std::string reproText(const AlignDoc& doc) {
+  std::string text;
+  if (!doc.repro.empty()) text += fmt::format("the step alone: {}\n", doc.repro);
+  if (!doc.reproSays.empty()) text += fmt::format("fails there with {}\n", doc.reproSays);
+  if (!doc.reproNote.empty()) text += fmt::format("{}\n", doc.reproNote);
+  if (doc.minified)
+    text += fmt::format("minified: {} → {} nodes, {} ({})\n", doc.minified->startNodes, doc.minified->nodes,
+                        doc.minified->repro, doc.minified->reproId);
+  return text;
+}
+
 std::string sideText(char letter, const AlignedSide& side) {
   std::string text = fmt::format("{}  {}", letter, side.path);
   if (!side.part.empty()) text += "#" + side.part;
@@ -112,7 +146,7 @@ std::string alignmentText(const AlignDoc& doc, bool exact) {
   }
   if (shown > listedRows) text += fmt::format("and {} more\n", shown - listedRows);
   for (const auto& note : doc.notes) text += fmt::format("note: {}\n", note);
-  return text;
+  return text + reproText(doc);
 }
 
 }  // namespace kerf::cli

@@ -20,6 +20,11 @@ Result<RunRecording> readDebugModeJson(std::string_view text);
 bool isDebugModeText(std::string_view head);
 Result<RunRecording> readDebugModeText(std::string_view text);
 
+/// torchtitan's numerics log: `Total captured activations: 2`, then blocks `[layers.0.wq/op_0_mm]` with figures. Inputs
+/// have the dtype of what gave them, or of the result: the log does not tell it. Figures have seven digits.
+bool isTorchtitanLog(std::string_view head);
+Result<RunRecording> readTorchtitanLog(std::string_view text);
+
 /// Which of the two values of a node a recording of `kerf record` is read for.
 enum class RecordSide { Compiled, Eager };
 /// The rows of values.jsonl: an input step for each input, a step for each node, call after call. `values` is the folder

@@ -180,7 +180,9 @@ std::vector<StepPair> pairedByName(const RunRecording& a, const RunRecording& b)
 }
 
 /// Names of nodes, or of tensors; a log has none.
-bool namesSteps(const RunRecording& recording) { return recording.kind != "DebugMode log"; }
+bool namesSteps(const RunRecording& recording) {
+  return recording.kind != "DebugMode log" && recording.kind != "torchtitan log";
+}
 
 }  // namespace
 

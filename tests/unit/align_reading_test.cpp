@@ -132,6 +132,51 @@ TEST(DebugModeLog, RecognisersTellFormatsApart) {
   EXPECT_FALSE(isDebugModeText("just a note about aten::relu\n"));
 }
 
+TEST(TorchtitanLog, HasOpsWithModuleLineFiguresAndWhereInputsComeFrom) {
+  const auto recording = recordedRun("titan-eager.log");
+  EXPECT_THAT(opsOf(recording),
+              ElementsAre("aten.embedding", "aten.mm", "aten.silu", "aten.mm", "aten.mm", "aten._fused_adam_"));
+  const RunStep& silu = recording.steps[2];
+  EXPECT_EQ(silu.name, "aten.silu #1");
+  EXPECT_EQ(silu.module, "layers.0.feed_forward");
+  EXPECT_EQ(silu.source, "common/feed_forward.py:40");
+  ASSERT_EQ(silu.outputs.size(), 1U);
+  EXPECT_EQ(silu.outputs[0].text(), "bf16[32, 64]");
+  EXPECT_EQ(silu.outputs[0].l1, 320.1562);
+  ASSERT_TRUE(silu.outputs[0].stats);
+  EXPECT_EQ(silu.outputs[0].stats->norm, 9.125);
+  EXPECT_EQ(silu.outputs[0].stats->max, 1.648438);
+  ASSERT_EQ(silu.inputs.size(), 1U);
+  EXPECT_EQ(silu.inputs[0].id, recording.steps[1].outputs[0].id);
+  EXPECT_EQ(silu.inputs[0].l1, 815);
+  EXPECT_EQ(recording.steps[3].inputs[1].id, -1) << "a weight";
+  EXPECT_EQ(recording.steps[4].constants, "backward");
+  EXPECT_TRUE(recording.steps[5].inPlace);
+  EXPECT_TRUE(recording.steps[5].outputs.empty());
+  EXPECT_THAT(recording.notes, ElementsAre("not recorded, but called: detach, t, view"));
+}
+
+TEST(TorchtitanLog, OlderAndOddLinesAreReadAsFarAsTheyGo) {
+  const std::string text =
+      "[a/op_0_mm]\n  Shape: torch.Size([]), Dtype: torch.float32\n  L1 norm: 2.5\n  Mean: text\n\n"
+      "[b/op_1_native_layer_norm]\n  Shape: torch.Size([4, -3]), Dtype: torch.odd\n"
+      "  Output hash: nan, 1.000000e+00, inf\n[c/op_x_mm]\n[/op_0_mm\n";
+  EXPECT_TRUE(isTorchtitanLog(text));
+  const auto recording = readTorchtitanLog(text);
+  ASSERT_TRUE(recording);
+  ASSERT_EQ(recording->steps.size(), 2U);
+  EXPECT_EQ(recording->steps[0].outputs[0].text(), "f32[]");
+  EXPECT_EQ(recording->steps[0].outputs[0].l1, 2.5);
+  EXPECT_FALSE(recording->steps[0].outputs[0].stats);
+  ASSERT_EQ(recording->steps[1].outputs.size(), 3U);
+  EXPECT_FALSE(recording->steps[1].outputs[0].shaped);
+  EXPECT_TRUE(std::isnan(*recording->steps[1].outputs[0].l1));
+  EXPECT_TRUE(std::isinf(*recording->steps[1].outputs[2].l1));
+  EXPECT_FALSE(isTorchtitanLog("[a/op_0_mm]\nnothing\n"));
+  EXPECT_FALSE(isTorchtitanLog(recordedText("mlp-eager.txt")));
+  EXPECT_FALSE(isDebugModeText(text));
+}
+
 TEST(ValueRows, AreInputsAndNodesOfOneSide) {
   const std::string rows = recordedText("mlp-stats/values.jsonl");
   const auto compiled = readValueRows(rows, {}, RecordSide::Compiled),
@@ -166,11 +211,14 @@ void readAll(const std::string& text) {
   (void)isDebugModeText(text);
   (void)readDebugModeJson(text);
   (void)readDebugModeText(text);
+  (void)isTorchtitanLog(text);
+  (void)readTorchtitanLog(text);
   (void)readValueRows(text, {}, RecordSide::Compiled);
 }
 
 TEST(HostileRecordings, CutAndChangedAnywhereHarmNothing) {
-  for (const char* name : {"mlp-eager.json", "mlp-eager.txt", "mlp-inductor.txt", "mlp-stats/values.jsonl"}) {
+  for (const char* name :
+       {"mlp-eager.json", "mlp-eager.txt", "mlp-inductor.txt", "mlp-stats/values.jsonl", "titan-eager.log"}) {
     const std::string whole = recordedText(name);
     for (std::size_t cut = 0; cut < whole.size(); cut += 97) readAll(whole.substr(0, cut));
     std::uint64_t state = 7;
@@ -195,6 +243,10 @@ TEST(HostileRecordings, DeepAndLongOnesEnd) {
   std::string nested = R"({"format": "torch.utils._debug_mode.DebugMode.logs", "version": 1, "logs": [{"log": )";
   for (int i = 0; i < 100'000; ++i) nested += R"({"items":[)";
   readAll(nested);
+  std::string hashes = "[a/op_0_mm]\n  Input hashes: ";
+  for (int i = 0; i < 200'000; ++i) hashes += "1, ";
+  readAll(hashes + "\n  Input producers: " + std::string(200'000, ';') + "\n");
+  readAll("Total captured activations: 99999999999999999999999\n[a/op_99999999999999999999_mm]\n");
   EXPECT_EQ(printedValues("t: f32[99999999999999999999]").tensors[0].elements(), -1);
   EXPECT_EQ(printedValues("t: f32[9223372036854775807, 4]").tensors[0].elements(), -1);
 }

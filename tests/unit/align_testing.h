@@ -19,7 +19,9 @@ inline std::string recordedText(const std::string& name) {
 
 inline RunRecording recordedRun(const std::string& name) {
   const std::string text = recordedText(name);
-  auto recording = name.ends_with(".json") ? readDebugModeJson(text) : readDebugModeText(text);
+  auto recording = name.ends_with(".json")  ? readDebugModeJson(text)
+                   : name.ends_with(".log") ? readTorchtitanLog(text)
+                                            : readDebugModeText(text);
   EXPECT_TRUE(recording) << recording.error().text();
   return recording ? *recording : RunRecording();
 }

@@ -156,6 +156,19 @@ TEST(Alignment, NamesTheOpWithAFault) {
   }
 }
 
+TEST(Alignment, OfTorchtitansLogsNamesTheOpWithAFault) {
+  const auto eager = recordedRun("titan-eager.log");
+  const auto rounding = alignRecordings(eager, recordedRun("titan-traced.log"));
+  EXPECT_EQ(rounding.verdict, AlignVerdict::Rounding);
+  EXPECT_EQ(rounding.pairs.size(), eager.steps.size());
+  const auto fault = alignRecordings(eager, recordedRun("titan-fault.log"));
+  EXPECT_EQ(fault.verdict, AlignVerdict::Different);
+  ASSERT_NE(fault.first, SIZE_MAX);
+  EXPECT_EQ(eager.steps[fault.pairs[fault.first].steps.a.front()].op, "aten.silu");
+  EXPECT_EQ(std::ranges::count(fault.pairs, PairRole::New, &AlignedPair::role), 0);
+  EXPECT_EQ(std::ranges::count(fault.pairs, PairRole::Follows, &AlignedPair::role), 2);
+}
+
 TEST(Alignment, OfAnotherBatchPairsEveryStepAndJudgesNone) {
   const Aligned aligned("mlp-eager.json", "mlp-eager-b2.json");
   EXPECT_EQ(aligned.all.first, SIZE_MAX);

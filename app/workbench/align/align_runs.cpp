@@ -1,5 +1,6 @@
 // perform(AlignRequest): two recordings opened, aligned, and told as rows.
 #include "app/workbench/align/open_recording.h"
+#include "app/workbench/align/step_repro.h"
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/protocol/alignment.h"
 #include "engine/align/alignment.h"
@@ -31,8 +32,8 @@ std::vector<AlignedStep> stepsOf(const RunRecording& recording, const std::vecto
 
 class Document {
  public:
-  Document(const RunRecording& a, const RunRecording& b, const RunAlignment& alignment)
-      : m_a(a), m_b(b), m_alignment(alignment) {}
+  Document(const OpenedRecording& a, const OpenedRecording& b, const RunAlignment& alignment)
+      : m_a(a.recording), m_b(b.recording), m_alignment(alignment), m_steps(a, b) {}
 
   AlignDoc make(bool all) {
     m_doc.verdict = alignVerdictName(m_alignment.verdict);
@@ -46,7 +47,71 @@ class Document {
     return std::move(m_doc);
   }
 
+  /// Runs the first pairs that differ in float64.
+  Result<void> addFloat64(AlignDoc& doc, Workbench& bench, const Job& job) const {
+    int runs = 0;
+    for (AlignedRow& row : doc.rows) {
+      const AlignedPair& pair = m_alignment.pairs[std::size_t(row.pair)];
+      const bool asked = row.role == "first" || row.role == "new" || row.pair == doc.firstUnequal;
+      const auto results = asked ? m_steps.results(pair) : std::nullopt;
+      if (!results || isWhole(*results) || runs == mostFloat64) continue;
+      if (!job.progress("running steps in float64", 0.8)) return fail(ErrorCode::Cancelled, "stopped");
+      ++runs;
+      const auto graph = m_steps.graphOf(pair);
+      if (graph)
+        row.fp64 = fp64Distance(bench, *graph, *results, job);
+      else
+        row.fp64.reason = graph.error().text();
+    }
+    return {};
+  }
+
+  /// The step that the user would look at first, as a repro, and smaller where an oracle sees it fail.
+  Result<void> addRepro(AlignDoc& doc, const AlignRequest& request, Workbench& bench, const Job& job) const {
+    const int chosen = doc.first >= 0 ? doc.first : request.exact ? doc.firstUnequal : -1;
+    if (chosen < 0) {
+      doc.reproNote = "no step is wrong: there is nothing to minify";
+      return {};
+    }
+    const auto step = m_steps.graphOf(m_alignment.pairs[std::size_t(chosen)]);
+    if (!step) {
+      doc.reproNote = step.error().text();
+      return {};
+    }
+    const std::filesystem::path folder = request.output.empty() ? "kerf-repro-align" : request.output;
+    KERF_TRY(const auto repro, writeStepRepro(*step, folder));
+    doc.repro = repro.string();
+    return minified(doc, request, bench, job);
+  }
+
  private:
+  static constexpr int mostFloat64 = 8;  ///< runs, each in a process of its own
+
+  static bool isWhole(const std::pair<Tensor, Tensor>& results) {
+    return !isFloating(results.first.dtype()) || !isFloating(results.second.dtype());
+  }
+
+  static Result<void> minified(AlignDoc& doc, const AlignRequest& request, Workbench& bench, const Job& job) {
+    JudgeRequest judge;
+    judge.graph.text = doc.repro;
+    judge.oracle = request.oracle;
+    judge.oracle.accuracy.exact |= request.exact && request.oracle.oracle == "engine";
+    KERF_TRY(const JudgeAnswer answer, perform(bench, judge, job));
+    if (answer.verdict != JudgeAnswer::Verdict::Fails) {
+      doc.reproNote = fmt::format("alone the step {} by the oracle {}{}",
+                                  answer.verdict == JudgeAnswer::Verdict::Passes ? "passes" : "cannot be tested",
+                                  request.oracle.oracle, answer.detail.empty() ? "" : ": " + answer.detail);
+      return {};
+    }
+    doc.reproSays = answer.fingerprint;
+    MinifyRequest minify;
+    minify.graph.text = doc.repro;
+    minify.oracle = judge.oracle;
+    minify.output = (std::filesystem::path(doc.repro).parent_path() / "minified").string();
+    KERF_TRY(doc.minified, perform(bench, minify, job));
+    return {};
+  }
+
   static int number(std::size_t pair) { return pair == SIZE_MAX ? -1 : int(pair); }
 
   bool matters(std::size_t i) const {
@@ -80,11 +145,16 @@ class Document {
     if (pair.outputs.bits) row.ulps = pair.outputs.bits->histogram;
     row.cause = pair.cause;
     row.reachesBack = number(pair.reachesBack);
+    if (const auto place = m_steps.placeOf(pair)) {
+      row.graph = place->graph->address;
+      row.node = place->node;
+    }
     return row;
   }
 
   const RunRecording &m_a, &m_b;
   const RunAlignment& m_alignment;
+  RecordedSteps m_steps;
   AlignDoc m_doc;
 };
 
@@ -107,12 +177,16 @@ Result<AlignDoc> perform(Workbench& bench, const AlignRequest& request, const Jo
     sideA = "eager";
     sideB = "compiled";
   }
-  KERF_TRY(const RunRecording a, openRecording(bench, pathA, sideA, request.graph, job));
-  KERF_TRY(const RunRecording b, openRecording(bench, pathB, sideB, request.graph, job));
+  KERF_TRY(const OpenedRecording a, openRecording(bench, pathA, sideA, request.graph, job));
+  KERF_TRY(const OpenedRecording b, openRecording(bench, pathB, sideB, request.graph, job));
   if (!job.progress("aligning", 0.5)) return fail(ErrorCode::Cancelled, "stopped");
-  AlignDoc doc = Document(a, b, alignRecordings(a, b)).make(request.all);
-  doc.a = sideOf(pathA, a);
-  doc.b = sideOf(pathB, b);
+  const RunAlignment alignment = alignRecordings(a.recording, b.recording);
+  Document document(a, b, alignment);
+  AlignDoc doc = document.make(request.all);
+  doc.a = sideOf(pathA, a.recording);
+  doc.b = sideOf(pathB, b.recording);
+  KERF_CHECK(document.addFloat64(doc, bench, job));
+  if (request.minify) KERF_CHECK(document.addRepro(doc, request, bench, job));
   return doc;
 }
 

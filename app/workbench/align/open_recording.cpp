@@ -44,7 +44,8 @@ std::vector<std::string> graphNames(const RunRecording& recording) {
 }
 
 /// Structure from the compiler's log that lies in the folder. A folder without one is aligned by names alone.
-void addRecordedGraphs(Workbench& bench, const std::string& path, RunRecording& recording, const Job& job) {
+void addRecordedGraphs(Workbench& bench, const std::string& path, OpenedRecording& opened, const Job& job) {
+  RunRecording& recording = opened.recording;
   const auto source = openCapture(bench, path, job);
   if (!source) {
     recording.notes.push_back("no graphs: " + source.error().text());
@@ -60,45 +61,57 @@ void addRecordedGraphs(Workbench& bench, const std::string& path, RunRecording& 
     // A log of one compilation names its graphs without it.
     for (const CapturedGraph& graph : capture.graphs)
       if (!found && (graph.origin.stage == "aot_" + wanted.part + "_graph")) found = graph;
-    if (found && found->ensureLoaded())
+    if (found && found->ensureLoaded()) {
       addStructure(recording, found->module, prefix);
-    else
+      opened.graphs.push_back({prefix, path + "#" + found->name, found->module});
+    } else {
       recording.notes.push_back(
           fmt::format("the graph of {} is not in the log: steps have no ops and no inputs", name));
+    }
   }
 }
 
-Result<RunRecording> openFolder(Workbench& bench, const std::string& path, const std::string& side, const Job& job) {
+Result<OpenedRecording> openFolder(Workbench& bench, const std::string& path, const std::string& side, const Job& job) {
   KERF_TRY(const ImportSource rows, openSource(fs::path(path) / rowsName, {}, [](std::string_view) { return false; }));
   const RecordSide which = side == "eager" ? RecordSide::Eager : RecordSide::Compiled;
   std::error_code error;
   const fs::path values = fs::is_directory(fs::path(path) / "values", error) ? fs::path(path) / "values" : fs::path();
-  KERF_TRY(RunRecording recording, readValueRows(rows.text, values, which));
-  addRecordedGraphs(bench, path, recording, job);
-  return recording;
+  OpenedRecording opened;
+  KERF_TRY(opened.recording, readValueRows(rows.text, values, which));
+  addRecordedGraphs(bench, path, opened, job);
+  return opened;
 }
 
-Result<RunRecording> openFile(const std::string& path) {
+Result<RunRecording> readFile(const std::string& path) {
   if (fs::path(path).extension() == ".safetensors") return readNamedValues(path);
   KERF_TRY(const ImportSource source,
            openSource(path, {.fileBytes = std::int64_t(mostLogBytes)}, [](std::string_view) { return false; }));
   const std::string_view head = source.text.substr(0, recognitionBytes);
   if (isDebugModeJson(head)) return readDebugModeJson(source.text);
+  if (isTorchtitanLog(head)) return readTorchtitanLog(source.text);
   if (isDebugModeText(head)) return readDebugModeText(source.text);
   return fail(ErrorCode::BadInput,
-              "{} is no recording of a run: logs of DebugMode (JSON or text), folders of kerf record with values, and "
+              "{} is no recording of a run: logs of DebugMode (JSON or text), torchtitan's numerics logs, folders of "
+              "kerf record with values, and "
               "safetensors of named values are",
               path);
 }
 
-Result<void> addGraph(Workbench& bench, const std::string& graph, RunRecording& recording, const Job& job) {
+Result<OpenedRecording> openFile(const std::string& path) {
+  OpenedRecording opened;
+  KERF_TRY(opened.recording, readFile(path));
+  return opened;
+}
+
+Result<void> addGraph(Workbench& bench, const std::string& graph, OpenedRecording& opened, const Job& job) {
   if (graph.empty()) return {};
   const auto [path, name] = splitAtHash(graph);
   KERF_TRY(const auto source, openCapture(bench, path, job));
   KERF_TRY(const std::size_t index, chooseGraph(source->capture, path, name));
   CapturedGraph chosen = source->capture.graphs[index];
   KERF_CHECK(chosen.ensureLoaded());
-  addStructure(recording, chosen.module, "");
+  addStructure(opened.recording, chosen.module, "");
+  opened.graphs.push_back({"", graph, chosen.module});
   return {};
 }
 
@@ -109,17 +122,17 @@ bool isRecordFolder(const std::string& path) {
   return fs::is_regular_file(fs::path(path) / rowsName, error);
 }
 
-Result<RunRecording> openRecording(Workbench& bench, const std::string& path, const std::string& side,
-                                   const std::string& graph, const Job& job) {
+Result<OpenedRecording> openRecording(Workbench& bench, const std::string& path, const std::string& side,
+                                      const std::string& graph, const Job& job) {
   std::error_code error;
   if (!fs::exists(path, error)) return fail(ErrorCode::NotFound, "there is no file {}", path);
   const bool folder = isRecordFolder(path);
   if (!folder && fs::is_directory(path, error))
     return fail(ErrorCode::BadInput,
                 "{} holds no values of nodes: record with kerf record and values of hash, stats or full", path);
-  KERF_TRY(RunRecording recording, folder ? openFolder(bench, path, side, job) : openFile(path));
-  KERF_CHECK(addGraph(bench, graph, recording, job));
-  return recording;
+  KERF_TRY(OpenedRecording opened, folder ? openFolder(bench, path, side, job) : openFile(path));
+  KERF_CHECK(addGraph(bench, graph, opened, job));
+  return opened;
 }
 
 }  // namespace kerf::workbench

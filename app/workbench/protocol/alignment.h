@@ -1,9 +1,11 @@
 // The request for an alignment: two recordings of runs as one mapping, and the first step that is wrong.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/workbench/protocol/reductions.h"
 #include "engine/process/codec.h"
 
 namespace kerf::workbench {
@@ -27,6 +29,16 @@ struct AlignedStep {
   KERF_FIELDS(name, op, module, source, parts)
 };
 
+/// What the step gives when it is run in float64 on the values that the first recording has for its inputs.
+struct Fp64Distance {
+  std::string reference;  ///< "float64"; empty: it was not run
+  double a = -1, b = -1;  ///< relative root of mean squares of each side's result from it
+  bool same = false;      ///< same() accepts the second result for the first, by this reference
+  std::string reason;     ///< why it does not, or why the step was not run
+
+  KERF_FIELDS(reference, a, b, same, reason)
+};
+
 /// Steps that belong together.
 struct AlignedRow {
   int pair = 0;  ///< its number in the mapping
@@ -39,8 +51,11 @@ struct AlignedRow {
   std::vector<std::int64_t> ulps;       ///< histogram of the results (BitDistance), where both have the values
   std::string cause;                    ///< why results may differ by rounding
   int reachesBack = -1;                 ///< an earlier pair from which on nothing proves that values agree
+  std::string graph, node;              ///< of the step, where a graph has it: what to open and what to go to
+  Fp64Distance fp64;                    ///< of the first wrong or unequal pairs, where values are recorded
 
-  KERF_FIELDS(pair, a, b, role, evidence, inputs, outputs, inputsText, outputsText, relative, ulps, cause, reachesBack)
+  KERF_FIELDS(pair, a, b, role, evidence, inputs, outputs, inputsText, outputsText, relative, ulps, cause, reachesBack,
+              graph, node, fp64)
 };
 
 struct AlignDoc {
@@ -52,9 +67,13 @@ struct AlignDoc {
   int firstUnequal = -1;  ///< pair that is the first with other bits
   std::vector<AlignedRow> rows;
   std::vector<std::string> notes;
+  std::string repro;                 ///< of the first wrong step alone, with the recorded values; empty: not asked for
+  std::string reproSays;             ///< what the oracle finds in it: "accuracy:…"; empty: it passes, or was not judged
+  std::string reproNote;             ///< why there is no repro, or no smaller one
+  std::optional<Minified> minified;  ///< the smaller one
 
   KERF_FIELDS(a, b, verdict, pairs, same, rounding, wrong, follows, unknown, onlyA, onlyB, first, firstUnequal, rows,
-              notes)
+              notes, repro, reproSays, reproNote, minified)
 };
 
 /// Paths of recordings; "run#eager" and "run#compiled" are the sides of a folder of `kerf record`. With `b` empty, the
@@ -65,8 +84,14 @@ struct AlignRequest {
   std::string a, b;
   std::string graph;  ///< of steps that are named after its nodes; empty: what the recording has
   bool all = false;   ///< every row, not only those that matter
+  /// Writes the first wrong step (with `exact`, else of none, the first with other bits) as a repro into `output`, and
+  /// minifies it where the oracle sees it fail.
+  bool minify = false;
+  bool exact = false;
+  std::string output;
+  OracleSettings oracle;
 
-  KERF_FIELDS(a, b, graph, all)
+  KERF_FIELDS(a, b, graph, all, minify, exact, output, oracle)
 };
 
 }  // namespace kerf::workbench
