@@ -22,9 +22,9 @@ struct BisectArguments {
   std::string by;
 };
 
-const std::map<std::string, By> kinds{{"pass", By::Pass},     {"node", By::Node},     {"subsystem", By::Subsystem},
-                                      {"config", By::Config}, {"fusion", By::Fusion}, {"kernel", By::Kernel},
-                                      {"module", By::Module}};
+const std::map<std::string, By> kinds{{"pass", By::Pass},     {"node", By::Node},      {"subsystem", By::Subsystem},
+                                      {"config", By::Config}, {"fusion", By::Fusion},  {"kernel", By::Kernel},
+                                      {"module", By::Module}, {"version", By::Version}};
 
 /// The names of many parts fill the screen: how many, and the last.
 std::string enabledText(const std::vector<std::string>& enabled) {
@@ -61,7 +61,14 @@ void printBisection(const BisectArguments& arguments, const Bisection& bisection
 
 Result<int> runBisect(Context& context, BisectArguments arguments) {
   BisectRequest& request = arguments.request;
+  if (!request.versions.empty()) {
+    if (!arguments.by.empty() && arguments.by != "version")
+      return fail(ErrorCode::BadUsage, "--versions bisects by version, not by {}", arguments.by);
+    arguments.by = "version";
+  }
+  if (arguments.by.empty()) return fail(ErrorCode::BadUsage, "--by KIND or --versions PYTHON… is missing");
   request.by = kinds.at(arguments.by);
+  if (request.by == By::Version) request.oracle = "torch";
   KERF_CHECK(takeNumericCheck(request.passes, arguments.check));
   KERF_TRY(const auto bisection, context.perform(request));
   const PassesRequest checking = checkRequest(request.graph, request.passes, arguments.check, request.plants);
@@ -87,7 +94,8 @@ void addBisect(CommandLine& line) {
                "  kerf bisect model.pt2 --by module --plant relu=accuracy\n"
                "  kerf bisect repro.py --by config --config constant_folding.max_bytes=1024\n"
                "  kerf bisect minifier_launcher.py --by subsystem --oracle torch\n"
-               "  kerf bisect repro.py --by config --oracle torch --option torch._inductor.config.max_autotune=True");
+               "  kerf bisect repro.py --by config --oracle torch --option torch._inductor.config.max_autotune=True\n"
+               "  kerf bisect repro.py --versions python3.11 env-2.12/bin/python env-2.13/bin/python");
   auto arguments = std::make_shared<BisectArguments>();
   auto& request = arguments->request;
   command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
@@ -97,10 +105,15 @@ void addBisect(CommandLine& line) {
           "What to turn off to find the culprits: pass; subsystem (decompositions with --decompositions; pre-grad, "
           "joint and post-grad passes, lowering and code generation, fusion, memory plan, LLVM optimisation); config "
           "(the options given with --config); fusion (fused kernels); kernel (generated kernels); module (modules of "
-          "the model, each compiled alone). Or node: compare every node")
+          "the model, each compiled alone). Or node: compare every node; version: with --versions")
       ->check(CLI::IsMember(kinds))
-      ->type_name("KIND")
-      ->required();
+      ->type_name("KIND");
+  command
+      .add_option("--versions", request.versions,
+                  "Programs that have PyTorch, in the order of their versions (\"python3.11\", \"env/bin/python -s\"): "
+                  "between which of them the graph begins to fail, or stops")
+      ->type_name("PYTHON")
+      ->expected(1, 1000);
   command
       .add_option("--oracle", request.oracle,
                   "engine, or torch (your PyTorch): --by pass or subsystem uses its CompilerBisector, --by config "

@@ -107,6 +107,43 @@ std::string figuresText(const std::vector<FigureChange>& figures, bool all) {
   return text;
 }
 
+constexpr std::size_t shownFindings = 20, shownCauses = 4;
+
+Json findingJson(const CaptureFinding& finding) {
+  return {{"kind", findingKindName(finding.kind)},
+          {"compile", orNull(finding.compile)},
+          {"graph", orNull(finding.graph)},
+          {"subject", orNull(finding.subject)},
+          {"text", finding.text},
+          {"before", finding.before},
+          {"after", finding.after},
+          {"because", finding.because},
+          {"more", finding.more}};
+}
+
+/// "pattern softmax: matched once and now not at all  [0/0] aot_joint_graph", and below it why.
+std::string findingText(const CaptureFinding& finding, bool all) {
+  std::string text = fmt::format("  {}{}{}: {}", findingKindName(finding.kind), finding.subject.empty() ? "" : " ",
+                                 finding.subject, finding.text);
+  if (!finding.compile.empty()) text += "  " + finding.compile;
+  if (!finding.graph.empty()) text += " " + finding.graph;
+  text += "\n";
+  const std::size_t shown = all ? finding.because.size() : std::min(finding.because.size(), shownCauses);
+  for (std::size_t i = 0; i < shown; ++i) text += fmt::format("    {}\n", finding.because[i]);
+  const std::size_t left = finding.because.size() - shown + std::size_t(finding.more);
+  if (left > 0) text += fmt::format("    and {} more\n", left);
+  return text;
+}
+
+std::string findingsText(const std::vector<CaptureFinding>& findings, bool all) {
+  if (findings.empty()) return {};
+  std::string text = "\nwhat matters, most first\n";
+  const std::size_t shown = all ? findings.size() : std::min(findings.size(), shownFindings);
+  for (std::size_t i = 0; i < shown; ++i) text += findingText(findings[i], all);
+  if (shown < findings.size()) text += fmt::format("  and {} more (--all lists them)\n", findings.size() - shown);
+  return text;
+}
+
 std::string compileText(const CompileDifference& compile, bool all) {
   std::string text = "\n" + headText(compile) + "\n";
   const bool both = !compile.before.empty() && !compile.after.empty();
@@ -126,7 +163,12 @@ std::string compileText(const CompileDifference& compile, bool all) {
 Json captureDifferenceJson(const CaptureDifference& difference) {
   Json compiles = Json::array();
   for (const auto& compile : difference.compiles) compiles.push_back(compileJson(compile));
-  return {{"same", difference.same}, {"compiles", std::move(compiles)}, {"notes", difference.notes}};
+  Json findings = Json::array();
+  for (const auto& finding : difference.findings) findings.push_back(findingJson(finding));
+  return {{"same", difference.same},
+          {"findings", std::move(findings)},
+          {"compiles", std::move(compiles)},
+          {"notes", difference.notes}};
 }
 
 std::string captureDifferenceText(const CaptureDifference& difference, const std::string& a, const std::string& b,
@@ -139,6 +181,7 @@ std::string captureDifferenceText(const CaptureDifference& difference, const std
       fmt::format("--- {}\n+++ {}\n{}: {} the same, {} differ, {} only in the first, {} only in the second\n", a, b,
                   counted(std::ssize(difference.compiles), "compilation"), same,
                   std::ssize(difference.compiles) - same - first - second, first, second);
+  text += findingsText(difference.findings, all);
   for (const auto& compile : difference.compiles) text += compileText(compile, all);
   for (const auto& note : difference.notes) text += fmt::format("note: {}\n", note);
   return text;

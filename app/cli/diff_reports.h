@@ -9,7 +9,7 @@ namespace kerf::cli {
 
 // What `kerf diff` says of two captures: compilation by compilation, graphs, guards, kernels and figures.
 
-/// same, compiles (before, after, frame, status_before, status_after, same, graphs, guards, kernels, figures), notes.
+/// same, findings (kind, compile, graph, subject, text, before, after, because, more), compiles (before, after, frame, status_before, status_after, same, graphs, guards, kernels, figures), notes.
 Json captureDifferenceJson(const CaptureDifference& difference);
 /// `a` and `b` name the captures; `all`: every guard, kernel and figure.
 std::string captureDifferenceText(const CaptureDifference& difference, const std::string& a, const std::string& b,

@@ -130,7 +130,8 @@ Result<std::vector<ReplacedMatch>> PatternMatcherPass::apply(GraphModule& module
   return std::move(walk.replaced);
 }
 
-Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& module, std::string_view name) const {
+Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& module, std::string_view name,
+                                                            std::string_view at) const {
   const auto entry =
       std::ranges::find(m_entries, name, [](const PatternEntry& one) -> std::string_view { return one.name; });
   if (entry == m_entries.end())
@@ -145,6 +146,7 @@ Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& m
     const Node& node = copy.graph.node(id);
     if (std::ranges::none_of(anchor.ops, [&](OpId op) { return node.isCall(op); })) continue;
     ++places;
+    if (!at.empty() && node.name() != at) continue;
     const auto match = matchPattern(copy.graph, entry->pattern, id);
     NearMiss miss{entry->name, node.name(), node.name(), "", calls, calls};
     if (match) {

@@ -65,9 +65,11 @@ class PatternMatcherPass {
   /// Replaces every match whose checks agree; patterns at one node in the order in which they were added. The graph is
   /// in topological order afterwards. Errors are those of a replacement.
   Result<std::vector<ReplacedMatch>> apply(GraphModule& module, WalkCount* count = nullptr) const;
-  /// The nearest miss of the pattern `name` over all places that are no match; none where every place matches.
-  /// NotFound, listing the names that are like it, for a name that no pattern has.
-  Result<std::optional<NearMiss>> explain(const GraphModule& module, std::string_view name) const;
+  /// The nearest miss of the pattern `name` over all places that are no match; none where every place matches. With
+  /// `at`, of that node alone, if it calls the op of the pattern's result. NotFound, listing the names that are like it,
+  /// for a name that no pattern has.
+  Result<std::optional<NearMiss>> explain(const GraphModule& module, std::string_view name,
+                                          std::string_view at = {}) const;
 
  private:
   class Walk;

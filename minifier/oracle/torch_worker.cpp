@@ -136,6 +136,8 @@ struct TorchWorker::Life {
         .timeout = wholeJob,
         .limits = limitsOfWorker(options.limits)};
     command.arguments.insert(command.arguments.end(), options.imports.begin(), options.imports.end());
+    command.arguments.insert(command.arguments.begin() + 1, options.pythonArguments.begin(),
+                             options.pythonArguments.end());
     runner = std::jthread([this, command = std::move(command)](const std::stop_token& stop) {
       auto result = runContained(command, stop);
       const std::scoped_lock lock(mutex);

@@ -21,10 +21,11 @@
 namespace kerf::inline minifier::inline oracle {
 
 struct TorchWorkerOptions {
-  std::filesystem::path python;  ///< a program, not a name
-  int jobs = 1;                  ///< queries at the same time
-  bool onGpu = false;            ///< else no GPU is seen
-  CandidateLimits limits;        ///< of all of them together
+  std::filesystem::path python;                   ///< a program, not a name
+  std::vector<std::string> pythonArguments = {};  ///< in front of those that it gets: "-X", "dev"
+  int jobs = 1;                                   ///< queries at the same time
+  bool onGpu = false;                             ///< else no GPU is seen
+  CandidateLimits limits;                         ///< of all of them together
   /// Where what every job on the CPU would compile anew (precompiled headers, libraries to try instructions with; 130 MB
   /// a PyTorch) stays for the next. Empty: nowhere.
   std::filesystem::path tools;

@@ -5,8 +5,8 @@
 namespace kerf::inline minifier::inline oracle {
 
 bool WarmTorch::serves(const TorchWorkerOptions& options) const {
-  return m_worker && m_options.python == options.python && m_options.jobs >= options.jobs &&
-         m_options.onGpu == options.onGpu && m_options.imports == options.imports &&
+  return m_worker && m_options.python == options.python && m_options.pythonArguments == options.pythonArguments &&
+         m_options.jobs >= options.jobs && m_options.onGpu == options.onGpu && m_options.imports == options.imports &&
          m_options.importFolders == options.importFolders && m_options.limits == options.limits &&
          m_environment == environmentIdentity();
 }

@@ -31,6 +31,7 @@ constexpr BisectMode bisectModes[] = {
     {By::Kernel, "kernel", "By kernel: code of kernels enabled one after the other"},
     {By::Module, "module", "By module: the model's modules compiled one after the other"},
     {By::Config, "config option", nullptr},
+    {By::Version, "version", nullptr},
 };
 QString modeName(By by) {
   const auto* found = std::ranges::find(bisectModes, by, &BisectMode::by);

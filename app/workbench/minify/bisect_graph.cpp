@@ -4,6 +4,7 @@
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/recorded_settings.h"
 #include "app/workbench/engine_options.h"
+#include "app/workbench/minify/bisect_versions.h"
 #include "app/workbench/minify/oracle_choice.h"
 #include "app/workbench/run/divergence_child.h"
 #include "engine/autograd/decompose.h"
@@ -64,6 +65,7 @@ BisectedParts partsOf(By by) {
 /// Config. Errors: TorchOracle::start's too.
 Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource& source, const Candidate& candidate,
                                 const Job& job, WarmTorch& torch) {
+  if (request.by == By::Version) return bisectByVersion(request, source, candidate, job);
   const bool parts = request.by == By::Pass || request.by == By::Subsystem;
   if (!parts && request.by != By::Config)
     return fail(ErrorCode::BadUsage, Hint{Advice::MinifyGraph},
@@ -94,6 +96,8 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
     KERF_TRY(auto module, moduleToCompare(source));
     return bisectInTorch(request, source, {std::move(module), std::move(source.inputs)}, job, bench.warmTorch());
   }
+  if (request.by == By::Version)
+    return fail(ErrorCode::BadUsage, "versions are PyTorch's, so they need the oracle torch");
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
   KERF_CHECK(setBackend(options, request.backend));

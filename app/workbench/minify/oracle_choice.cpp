@@ -1,6 +1,7 @@
 #include "app/workbench/minify/oracle_choice.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "app/workbench/captures/recorded_settings.h"
 #include "app/workbench/engine_options.h"
@@ -40,6 +41,16 @@ Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, co
 std::filesystem::path programNamed(const std::string& name) {
   std::error_code ignored;
   return name.find('/') == std::string::npos ? findProgram(name) : std::filesystem::absolute(name, ignored);
+}
+
+/// "python3.11", or a program and what stands in front of its other arguments: "uv run --python 3.12 python".
+std::vector<std::string> wordsOf(const std::string& command) {
+  std::error_code ignored;
+  if (command.find(' ') == std::string::npos || std::filesystem::is_regular_file(command, ignored)) return {command};
+  std::vector<std::string> words;
+  std::istringstream text(command);
+  for (std::string word; text >> word;) words.push_back(std::move(word));
+  return words.empty() ? std::vector<std::string>{command} : words;
 }
 
 constexpr std::string_view torchChecks[] = {"auto", "exception",     "accuracy", "strict_accuracy",
@@ -86,7 +97,9 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
                                                 const OracleRun& run) {
   KERF_CHECK(checkTorchCheck(settings.torchCheck));
   TorchOracleOptions options;
-  options.worker.python = programNamed(settings.python);
+  std::vector<std::string> words = wordsOf(settings.python);
+  options.worker.python = programNamed(words.front());
+  options.worker.pythonArguments.assign(words.begin() + 1, words.end());
   if (options.worker.python.empty())
     return fail(ErrorCode::Environment, Hint{Advice::NamePython}, "there is no program {}", settings.python);
   options.worker.jobs = std::max(run.jobs, settings.warmJobs);

@@ -12,4 +12,10 @@ bool CompileDifference::same() const {
          std::ranges::all_of(stages, isSame);
 }
 
+std::string_view findingKindName(CaptureFinding::Kind kind) {
+  constexpr std::string_view names[] = {"status", "compilation", "pattern", "input", "decomposition",
+                                        "fusion", "saved",       "guard",   "time"};
+  return names[std::size_t(kind)];
+}
+
 }  // namespace kerf::workbench

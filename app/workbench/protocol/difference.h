@@ -154,12 +154,32 @@ struct CompileDifference {
 
   KERF_FIELDS(before, after, frame, statusBefore, statusAfter, stages, guards, kernels, figures)
 };
+/// One thing that is otherwise in the second capture, in one sentence.
+struct CaptureFinding {
+  /// In the order in which findings are listed: what fails, what is not optimised any more, what runs otherwise, what
+  /// it costs.
+  enum class Kind { Status, Compilation, Pattern, Input, Decomposition, Fusion, Saved, Guard, Time };
+  Kind kind = Kind::Status;
+  std::string compile, graph;        ///< id and graph in the second capture, or in the first where only it has them
+  std::string subject;               ///< the pattern, op, kernel, input or figure
+  std::string text;                  ///< what became of it
+  double before = 0, after = 0;      ///< matches, calls, kernels, bytes, guards, seconds
+  std::vector<std::string> because;  ///< nodes that are otherwise, and why a pattern does not match
+  int more = 0;                      ///< of `because` that are left out
+
+  KERF_FIELDS(kind, compile, graph, subject, text, before, after, because, more)
+};
+constexpr CaptureFinding::Kind lastOf(CaptureFinding::Kind) { return CaptureFinding::Kind::Time; }
+/// "status", "compilation", "pattern", "input", "decomposition", "fusion", "saved", "guard", "time".
+std::string_view findingKindName(CaptureFinding::Kind kind);
+
 struct CaptureDifference {
-  bool same = false;  ///< no graph, guard, kernel or status differs; times may
+  bool same = false;                     ///< no graph, guard, kernel or status differs; times may
+  std::vector<CaptureFinding> findings;  ///< what matters most first
   std::vector<CompileDifference> compiles;
   std::vector<std::string> notes;
 
-  KERF_FIELDS(same, compiles, notes)
+  KERF_FIELDS(same, findings, compiles, notes)
 };
 struct CaptureDiffRequest {
   using Answer = CaptureDifference;

@@ -201,8 +201,8 @@ struct Bisection {
 };
 struct BisectRequest {
   /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code, the
-  /// model's modules; or nodes.
-  enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel, Module };
+  /// model's modules; or nodes. Version: installed versions of PyTorch.
+  enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel, Module, Version };
   using Answer = Bisection;
   static constexpr std::string_view name = "bisect";
   GraphAddress graph;
@@ -220,11 +220,13 @@ struct BisectRequest {
   std::vector<std::string> options = {};  ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
   std::string backend = "llvm";           ///< engine only: of the compiled side
   std::string decompositions = "none";    ///< engine, by subsystem: "none", "core" or "inductor"
+  /// By version: programs that have PyTorch, each with arguments perhaps, in the order of their versions.
+  std::vector<std::string> versions = {};
 
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
-              warmJobs, backend, decompositions)
+              warmJobs, backend, decompositions, versions)
 };
-constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Module; }
+constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Version; }
 
 /// Recorded answers of PyTorch, replayed.
 struct SameMismatch {

@@ -1,9 +1,11 @@
 // How two captures of one program differ: their compilations, and of each its graphs, guards, kernels and figures.
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/graphs/module_comparison.h"
+#include "app/workbench/stages/capture_findings.h"
 #include "engine/compilation/compile_facts.h"
 #include "engine/compilation/compile_pairs.h"
 #include "engine/compilation/compile_stages.h"
@@ -88,6 +90,20 @@ std::vector<FigureChange> figureChanges(const CompileEntry& before, const Compil
   return changes;
 }
 
+/// Where patterns are matched: the first of these that both compilations have.
+constexpr std::string_view patternStages[] = {"before_joint_graph", "aot_joint_graph", "aot_inference_graph",
+                                              "before_post_grad_graph", "fx_graph_readable"};
+/// After the post-grad passes: what kernels are made of.
+constexpr std::string_view fusedStages[] = {"inductor_post_grad_graph", "after_post_grad_graph",
+                                            "fx_graph_transformed"};
+constexpr std::string_view loweredStages[] = {"aot_joint_graph", "aot_inference_graph"};
+
+/// Two graphs of one stage, and what they are compared with.
+struct GraphPair {
+  std::size_t before = 0, after = 0;
+  std::string stage;  ///< of the second
+};
+
 class CaptureComparison {
  public:
   CaptureComparison(const Capture& before, const Capture& after) : m_before(before), m_after(after) {}
@@ -101,6 +117,7 @@ class CaptureComparison {
       m_difference.compiles.push_back(compare(before < 0 ? nullptr : &m_before.compilations[std::size_t(before)],
                                               after < 0 ? nullptr : &m_after.compilations[std::size_t(after)]));
     }
+    sortFindings(m_difference.findings);
     m_difference.same =
         std::ranges::all_of(m_difference.compiles, [](const CompileDifference& compile) { return compile.same(); });
     return std::move(m_difference);
@@ -116,26 +133,47 @@ class CaptureComparison {
     };
     if (before != nullptr) describe(*before, difference.before, difference.statusBefore);
     if (after != nullptr) describe(*after, difference.after, difference.statusAfter);
-    if (before == nullptr || after == nullptr) return difference;
-    compareGraphs(*before, *after, difference);
-    if (before->entry == nullptr || after->entry == nullptr) return difference;
-    difference.guards =
-        countChanges(guardsOf(m_before.capture, *before->entry), guardsOf(m_after.capture, *after->entry));
-    difference.figures = figureChanges(*before->entry, *after->entry);
+    if (before != nullptr && after != nullptr) {
+      compareGraphs(*before, *after, difference);
+      if (before->entry != nullptr && after->entry != nullptr) {
+        difference.guards =
+            countChanges(guardsOf(m_before.capture, *before->entry), guardsOf(m_after.capture, *after->entry));
+        difference.figures = figureChanges(*before->entry, *after->entry);
+      }
+    }
+    addFindings(difference, "", compileFindings(difference));
     return difference;
+  }
+
+  void addFindings(const CompileDifference& compile, const std::string& graph, CaptureFindings findings) {
+    for (CaptureFinding& finding : findings) {
+      finding.compile = compile.after.empty() ? compile.before : compile.after;
+      finding.graph = graph;
+      m_difference.findings.push_back(std::move(finding));
+    }
   }
 
   void compareGraphs(const Compilation& before, const Compilation& after, CompileDifference& difference) {
     const auto mine = graphsOf(m_before, before), theirs = graphsOf(m_after, after);
+    std::vector<GraphPair> pairs;
     for (const NamedGraph& each : theirs) {
       const auto other = std::ranges::find(mine, each.name, &NamedGraph::name);
       difference.stages.push_back({.graph = each.name, .onlyAfter = other == mine.end()});
-      if (other != mine.end()) compareGraph(other->graph, each.graph, difference.stages.back());
+      if (other != mine.end())
+        pairs.push_back({other->graph, each.graph, m_after.capture.graphs[each.graph].origin.stage});
     }
+    m_patternStage = firstOf(patternStages, pairs);
+    std::size_t next = 0;
+    for (StageDifference& stage : difference.stages)
+      if (!stage.onlyAfter) {
+        compareGraph(pairs[next], next == 0, stage, difference);
+        ++next;
+      }
     for (const NamedGraph& each : mine)
       if (std::ranges::find(theirs, each.name, &NamedGraph::name) == theirs.end())
         difference.stages.push_back({.graph = each.name, .onlyBefore = true});
     if (before.graphs.empty() || after.graphs.empty()) return;
+    compareDecompositions(pairs, difference);
     const auto kernels = [](const Side& side, std::size_t graph) {
       return kernelsOf(side.capture, side.parts, side.capture.graphs[graph].origin);
     };
@@ -143,8 +181,17 @@ class CaptureComparison {
         kernelChanges(kernels(m_before, before.graphs.front()), kernels(m_after, after.graphs.front()));
   }
 
-  void compareGraph(std::size_t before, std::size_t after, StageDifference& stage) {
-    CapturedGraph a = m_before.capture.graphs[before], b = m_after.capture.graphs[after];
+  /// The first stage of a list that there is a pair of; empty: none.
+  static std::string_view firstOf(std::span<const std::string_view> stages, const std::vector<GraphPair>& pairs) {
+    const auto there = [&](std::string_view stage) {
+      return std::ranges::find(pairs, stage, &GraphPair::stage) != pairs.end();
+    };
+    const auto found = std::ranges::find_if(stages, there);
+    return found == stages.end() ? std::string_view() : *found;
+  }
+
+  void compareGraph(const GraphPair& pair, bool first, StageDifference& stage, const CompileDifference& compile) {
+    CapturedGraph a = m_before.capture.graphs[pair.before], b = m_after.capture.graphs[pair.after];
     for (CapturedGraph* graph : {&a, &b}) {
       if (auto loaded = graph->ensureLoaded(); !loaded) {
         stage.failure = loaded.error().text();
@@ -153,13 +200,51 @@ class CaptureComparison {
     }
     stage.before = a.name;
     stage.after = b.name;
-    stage.difference = differenceOf(compareModules(a.module, b.module));
+    const ModuleComparison comparison = compareModules(a.module, b.module);
+    stage.difference = differenceOf(comparison);
     // Both texts and all rows of every graph would be the captures once more.
     stage.difference.text.clear();
     stage.difference.rows.clear();
+    findIn(comparison, pair, first, stage, compile);
+  }
+
+  void findIn(const ModuleComparison& comparison, const GraphPair& pair, bool first, const StageDifference& stage,
+              const CompileDifference& compile) {
+    const auto add = [&](CaptureFindings findings) { addFindings(compile, stage.graph, std::move(findings)); };
+    if (!stage.difference.same) {
+      if (first) add(inputFindings(comparison));
+      if (pair.stage == m_patternStage) add(patternFindings(comparison));
+      if (pair.stage == "aot_backward_graph") add(savedFindings(comparison));
+    }
+    if (std::ranges::find(fusedStages, pair.stage) == std::end(fusedStages)) return;
+    const auto mine = groupsOf(m_before, pair.before), theirs = groupsOf(m_after, pair.after);
+    if (!mine.empty() && !theirs.empty()) add(fusionFindings(comparison, mine, theirs));
+  }
+
+  /// The fusion groups of the nodes of this graph: those of its part, or where the output code does not say whose they
+  /// are, all of the compilation.
+  static std::vector<RecordedFusionGroup> groupsOf(const Side& side, std::size_t graph) {
+    const auto found = std::ranges::find(side.parts, std::optional(graph), &CompiledPart::lowered);
+    const auto hasNodes = [](const RecordedFusionGroup& group) { return !group.postGradNodes.empty(); };
+    if (found != side.parts.end() && std::ranges::any_of(found->groups, hasNodes)) return found->groups;
+    return recordedFusionGroups(side.capture, &side.capture.graphs[graph].origin);
+  }
+
+  void compareDecompositions(const std::vector<GraphPair>& pairs, const CompileDifference& difference) {
+    const auto program = std::ranges::find(pairs, std::string_view("dynamo_output_graph"), &GraphPair::stage);
+    const auto lowered = std::ranges::find(pairs, firstOf(loweredStages, pairs), &GraphPair::stage);
+    if (program == pairs.end() || lowered == pairs.end()) return;
+    CapturedGraph graphs[] = {m_before.capture.graphs[program->before], m_before.capture.graphs[lowered->before],
+                              m_after.capture.graphs[program->after], m_after.capture.graphs[lowered->after]};
+    for (CapturedGraph& graph : graphs)
+      if (!graph.ensureLoaded()) return;
+    if (compareModules(graphs[1].module, graphs[3].module).same()) return;
+    addFindings(difference, lowered->stage,
+                decompositionFindings(graphs[0].module, graphs[1].module, graphs[2].module, graphs[3].module));
   }
 
   Side m_before, m_after;
+  std::string_view m_patternStage;  ///< of the pair of compilations that is being compared
   CaptureDifference m_difference;
 };
 

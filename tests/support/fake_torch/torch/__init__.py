@@ -7,6 +7,8 @@ and running them does is decided by the ops in them.
     sqrt   takes memory without end                     erf    two runs differ
     abs    prints garbage on standard output            ceil   leaves a process behind
 
+$FAKE_TORCH_VERSION is another version, $FAKE_TORCH_MENDED ops of the table that it has no fault in ("relu,sin").
+
 Every import is written to $FAKE_TORCH_LOG, one line each, so that tests can count what happened. What is left behind sleeps
 for $FAKE_TORCH_SLEEP seconds, by which a test finds it.
 """
@@ -22,7 +24,7 @@ import tempfile
 import time
 import types
 
-__version__ = "2.11.0+fake"
+__version__ = os.environ.get("FAKE_TORCH_VERSION", "2.11.0+fake")
 
 
 def log(text):
@@ -143,9 +145,16 @@ def ops_of(graph):
     return graph.ops
 
 
+def mended(names):
+    """Without the ops in which this version has no fault."""
+    whole = os.environ.get("FAKE_TORCH_MENDED", "").split(",")
+    return [name for name in names if name not in whole]
+
+
 def compile_of(names):
     """What compiling a graph with these ops does."""
     log("compile " + ",".join(names))
+    names = mended(names)
     if "relu" in names:
         raise CppCompileError(
             "C++ compile error\n\nCommand:\ng++ /tmp/x/c%d.cpp -o c.so\n\nOutput:\n/tmp/x/c.cpp:%d:12: error: decltype evaluates "
@@ -169,6 +178,7 @@ def compile_of(names):
 
 
 def run_of(names, count=[0]):
+    names = mended(names)
     if "log" in names:
         raise AssertionError("expected size %d==6, stride 1==4 at dim=0" % os.getpid())
     count[0] += 1
@@ -221,7 +231,7 @@ def compile(mod, backend="inductor"):
 
 def same_two_models(graph, compiled, args, only_fwd=False, *, ignore_non_fp=False, require_fp64=False):
     names = getattr(compiled, "ops", None) or make_fx(compiled.mod)(*args).ops
-    if "sin" not in names:
+    if "sin" not in mended(names):
         return True
     logging.getLogger("torch._dynamo.utils").error(
         "RMSE (res-fp64): %s, (ref-fp64): %s and shape=torch.Size([2, 3]). res.dtype: torch.float32, multiplier: 3.0",
