@@ -2,73 +2,19 @@
 // interpreter, and the compiled graph. tests/conformance/data/record_forms.py made the recording.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <complex>
-#include <map>
-
-#include <nlohmann/json.hpp>
-
 #include "engine/capture/common/log_bytes.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
+#include "tests/differential/callforms/recorded_form.h"
 
 namespace kerf {
 namespace {
 
+using callforms::differenceFrom;
+using callforms::RecordedForm;
+using callforms::RecordedTensors;
 using nlohmann::json;
-
-/// "nan", "inf" and "-inf" are texts in the recording.
-double numberOf(const json& value) {
-  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
-  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
-}
-
-std::optional<DType> dtypeOf(const json& row) { return dtypeFromTorchName("torch." + row["t"].get<std::string>()); }
-
-/// A recorded tensor; complex ones are pairs of floats.
-Tensor tensorOf(const json& row) {
-  const DType dtype = *dtypeOf(row);
-  const auto sizes = row["s"].get<std::vector<std::int64_t>>();
-  Tensor made = *Tensor::zeros(isComplex(dtype) ? DType::Complex64 : DType::Float64, Sizes(sizes.begin(), sizes.end()));
-  auto* floats = isComplex(dtype) ? reinterpret_cast<float*>(made.data<std::complex<float>>()) : nullptr;
-  for (std::size_t i = 0; i < row["v"].size(); ++i) {
-    if (floats != nullptr)
-      floats[i] = float(numberOf(row["v"][i]));
-    else
-      made.data<double>()[i] = numberOf(row["v"][i]);
-  }
-  return *made.to(dtype);
-}
-
-bool isClose(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return a == b || std::abs(a - b) <= 2e-4 * std::max({std::abs(a), std::abs(b), 0.05});
-}
-
-/// Empty where they agree.
-std::string difference(const Tensor& given, const json& expected) {
-  const DType dtype = *dtypeOf(expected);
-  if (given.dtype() != dtype)
-    return fmt::format("dtype {} for {}", dtypeInfo(given.dtype()).torchName, dtypeInfo(dtype).torchName);
-  const auto sizes = expected["s"].get<std::vector<std::int64_t>>();
-  if (!std::ranges::equal(given.sizes(), sizes)) return fmt::format("shape [{}]", fmt::join(given.sizes(), ", "));
-  if (!expected.contains("v")) return {};
-  const Tensor wide = *(isComplex(dtype) ? given.contiguous() : given.to(DType::Float64)->contiguous());
-  for (std::size_t i = 0; i < expected["v"].size(); ++i) {
-    double value = 0;
-    if (isComplex(dtype)) {
-      const auto item = wide.data<std::complex<float>>()[i / 2];
-      value = i % 2 == 0 ? item.real() : item.imag();
-    } else {
-      value = wide.data<double>()[i];
-    }
-    if (!isClose(value, numberOf(expected["v"][i])))
-      return fmt::format("element {}: {} for {}", i, value, numberOf(expected["v"][i]));
-  }
-  return {};
-}
 
 void collectTensors(const json& result, std::vector<json>& into) {
   if (result.is_object() && result.contains("t")) into.push_back(result);
@@ -82,49 +28,17 @@ void collectTensors(const Value& result, std::vector<Tensor>& into) {
     for (const Value& item : result.list()) collectTensors(item, into);
 }
 
-struct Form {
-  json row;
-  GraphModule module;
-  std::vector<std::string> inputs;  ///< names of the recorded tensors, in the order of the placeholders
-
-  ValueList values(const std::map<std::string, json>& tensors) const {
-    ValueList made;
-    for (const std::string& name : inputs) made.emplace_back(tensorOf(tensors.at(name)));
-    return made;
-  }
-};
-
-std::optional<Form> formOf(const json& row, const std::map<std::string, json>& tensors) {
-  auto module = parseReadable(row["graph"].get<std::string>());
-  if (!module) return {};
-  Form form{row, std::move(*module), {}};
-  for (const NodeId id : form.module.graph.order()) {
-    const Node& node = form.module.graph.node(id);
-    if (node.op() != Opcode::Placeholder) continue;
-    std::string name = node.target();
-    for (const auto& [known, tensor] : tensors)
-      if (name == fmt::format("L_{}_", known) || name == fmt::format("l_{}_", known)) form.inputs.push_back(known);
-  }
-  return form;
-}
-
 /// What differs from the recording after a run.
-std::string differenceOf(const Form& form, const ValueList& inputs, const Value& result) {
+std::string differenceOf(const RecordedForm& form, const ValueList& inputs, const Value& result) {
   std::vector<json> expected;
   std::vector<Tensor> given;
   collectTensors(form.row["result"], expected);
   collectTensors(result, given);
   if (given.size() == expected.size())
     for (std::size_t i = 0; i < given.size(); ++i)
-      if (const std::string text = difference(given[i], expected[i]); !text.empty())
+      if (const std::string text = differenceFrom(given[i], expected[i]); !text.empty())
         return fmt::format("result {}: {}", i, text);
-  if (!form.row.contains("changed")) return {};
-  for (const auto& [name, tensor] : form.row["changed"].items())
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (form.inputs[i] == name)
-        if (const std::string text = difference(inputs[i].tensor(), tensor); !text.empty())
-          return fmt::format("input {}: {}", name, text);
-  return {};
+  return callforms::differenceOfInputs(form, inputs);
 }
 
 /// Forms that differ for a reason that is no binding.
@@ -135,7 +49,7 @@ struct Counts {
 };
 
 /// What PyTorch refuses with a message of its parser must be refused.
-void checkRefusal(const Form& form, const std::map<std::string, json>& tensors, Counts& counts) {
+void checkRefusal(const RecordedForm& form, const RecordedTensors& tensors, Counts& counts) {
   ++counts.refusals;
   const auto reference = Interpreter(form.module, referenceOps()).run(form.values(tensors));
   counts.refusedToo += !reference;
@@ -144,7 +58,7 @@ void checkRefusal(const Form& form, const std::map<std::string, json>& tensors, 
   if (reference && !byParser) fmt::print("not refused {}: {}\n", form.row["text"].dump(), form.row["error"].dump());
 }
 
-void check(const Form& form, const std::map<std::string, json>& tensors, Counts& counts) {
+void check(const RecordedForm& form, const RecordedTensors& tensors, Counts& counts) {
   const std::string text = form.row["text"];
   ++counts.forms;
   const ValueList inputs = form.values(tensors);
@@ -177,7 +91,7 @@ TEST(PythonForms, GiveWhatPyTorchGives) {
   const auto file = std::filesystem::path(KERF_SOURCE_DIR) / "tests/conformance/data/python_forms.jsonl.gz";
   const auto bytes = openLog(file);
   ASSERT_TRUE(bytes) << bytes.error().text();
-  std::map<std::string, json> tensors;
+  RecordedTensors tensors;
   Counts counts;
   std::string_view rest = (*bytes)->text;
   while (!rest.empty()) {
@@ -185,13 +99,13 @@ TEST(PythonForms, GiveWhatPyTorchGives) {
     const json row = json::parse(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (row.contains("tensors")) {
-      tensors = row["tensors"].get<std::map<std::string, json>>();
+      tensors = row["tensors"].get<RecordedTensors>();
       continue;
     }
     const std::string text = row["text"];
     if (std::ranges::any_of(random, [&](std::string_view name) { return text.find(name) != std::string::npos; }))
       continue;
-    const auto form = formOf(row, tensors);
+    const auto form = callforms::readForm(row, tensors);
     ASSERT_TRUE(form) << row["text"];
     (row.contains("error") ? checkRefusal : check)(*form, tensors, counts);
   }
