@@ -22,12 +22,8 @@ using enum OperandTypes;
 
 // Kernels
 
-template <class T>
-T clampTo(T x, T low, T high) {
-  return minimum(maximum(x, low), high);
-}
 KERF_ELEMENT1(Relu, maximum(x, T(0)));
-KERF_ELEMENT1(Relu6, clampTo(x, T(0), T(6)));
+KERF_ELEMENT1(Relu6, minimum(maximum(x, T(0)), T(6)));
 KERF_ELEMENT2(LeakyRelu, x > 0 ? x : x * y);
 KERF_ELEMENT2(Prelu, x > 0 ? x : x * y);
 KERF_ELEMENT2(SoftShrink, std::isnan(x) ? x : x > y ? x - y : x < -y ? x + y : T(0));
