@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/bench/cases.h"
+#include "app/bench/rank_bench.h"
 #include "app/cli/interrupts.h"
 #include "engine/support/recordings.h"
 
@@ -26,6 +27,8 @@ struct Options {
   bool compiled = false;
   bool products = false;
   bool cold = false;
+  std::int64_t allReduceBytes = 0;
+  int ranks = 2;
   std::string backend = "llvm";
   GraphBenchOptions graphs;
 };
@@ -160,7 +163,25 @@ Result<int> productBench(const Options& options, bool json) {
   return 0;
 }
 
+Result<int> allReduceBench(const Options& options, bool json) {
+  constexpr int calls = 20;
+  KERF_TRY(const CollectiveTimes times, timeAllReduce(options.ranks, options.allReduceBytes, options.repeats, calls));
+  if (json)
+    printJson({{"collective", "all_reduce"},
+               {"process_group", "nccl " + times.nccl},
+               {"ranks", times.ranks},
+               {"bytes", times.bytes},
+               {"ms", times.ms},
+               {"median_ms", times.medianMs},
+               {"bus_gb_s", times.busGigabytes}});
+  else
+    fmt::print("all_reduce of {} bytes on {} ranks over NCCL {}: {:.3f} ms, bus bandwidth {:.1f} GB/s\n", times.bytes,
+               times.ranks, times.nccl, times.medianMs, times.busGigabytes);
+  return 0;
+}
+
 Result<int> bench(Context& context, const Options& options) {
+  if (options.allReduceBytes > 0) return allReduceBench(options, context.json);
   if (options.products) return productBench(options, context.json);
   if (options.compiled) return compiledBench(options, context.json);
   if (!options.graphs.paths.empty()) {
@@ -204,6 +225,7 @@ void addBench(CommandLine& line) {
                            "  kerf bench --compiled --filter gelu\n"
                            "  kerf bench --compiled --filter memory/ --backend cuda\n"
                            "  kerf bench --products --graphs repro.py --cold\n"
+                           "  kerf bench --all-reduce 1073741824 --ranks 2 --json\n"
                            "  kerf bench --compiled --graphs repro.py trace.log#aot_forward_graph --profile");
   auto options = std::make_shared<Options>();
   command
@@ -229,6 +251,14 @@ void addBench(CommandLine& line) {
       ->check(CLI::IsMember({"native", "f64"}));
   command.add_flag("--profile", options->graphs.profile,
                    "With --graphs: list the time by op; with --compiled: by kernel");
+  command
+      .add_option("--all-reduce", options->allReduceBytes,
+                  "Time an all_reduce of float32 tensors of so many bytes over NCCL, one rank on each CUDA device")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 36));
+  command.add_option("--ranks", options->ranks, "With --all-reduce: how many ranks")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   line.onRun(command, [options](Context& context) { return bench(context, *options); });
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "engine/accuracy/same.h"
+#include "engine/backend/cuda/devices.h"
 #include "engine/distributed/replay/whole_values.h"
 #include "engine/ir/value_meta.h"
 #include "engine/pipeline/dtype_module.h"
@@ -47,7 +48,8 @@ std::vector<NamedNodes> namedNodes(const Replay& replay) {
   return result;
 }
 
-Result<NodeRuns> runNodes(const std::vector<RankProgram>& programs, const CompileOptions& compile) {
+Result<NodeRuns> runNodes(const std::vector<RankProgram>& programs, const CompileOptions& compile,
+                          const RankWorld& world) {
   NodeRuns runs;
   const ReplayOptions keeping{.keepsNodes = true};
   runs.reference = namedNodes(replayRanks(programs, keeping));
@@ -56,7 +58,7 @@ Result<NodeRuns> runNodes(const std::vector<RankProgram>& programs, const Compil
   std::vector<RankProgram> all;
   std::vector<std::vector<std::string>> names(programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank) all.push_back(withAllResults(programs[rank], names[rank]));
-  KERF_TRY(const Replay replay, replayCompiled(all, compile));
+  KERF_TRY(const Replay replay, replayCompiled(all, compile, world));
   KERF_CHECK(replay.ran);
   runs.compiled.resize(programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank)
@@ -154,23 +156,26 @@ Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& 
   return result;
 }
 
-Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile) {
+Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile,
+                              const RankWorld& world) {
   std::vector<std::unique_ptr<CompiledGraph>> graphs;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    const DeviceChoice device(world.hasDevices ? int(rank) : 0);
     auto graph = compileFx(programs[rank].module, compile);
     if (!graph) return fail(graph.error().while_(fmt::format("compiling rank {}'s graph", rank)));
     graphs.push_back(std::move(*graph));
   }
-  return replayRanks(programs, {}, [&](std::size_t rank, const ValueList& inputs, const NodeWatch&) {
+  const auto runCompiled = [&](std::size_t rank, const ValueList& inputs, const NodeWatch&) {
     return graphs[rank]->run(inputs);
-  });
+  };
+  return replayRanks(programs, {.start = world.start}, runCompiled);
 }
 
 Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const CompileOptions& compile,
-                                 const CompareOptions& compare) {
+                                 const CompareOptions& compare, const RankWorld& world) {
   const Replay reference = replayRanks(programs, {});
   if (!reference.ran) return failureDoc(reference, "");
-  KERF_TRY(const Replay compiled, replayCompiled(programs, compile));
+  KERF_TRY(const Replay compiled, replayCompiled(programs, compile, world));
   if (!compiled.ran) return failureDoc(compiled, "compiled: ");
   KERF_TRY(const auto wide, ranksInFloat64(programs));
   const Replay truth = replayRanks(wide, {});
@@ -184,7 +189,7 @@ Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const
     isSame = isSame && report.same;
   }
   if (isSame) return doc;
-  KERF_TRY(const NodeRuns nodes, runNodes(programs, compile));
+  KERF_TRY(const NodeRuns nodes, runNodes(programs, compile, world));
   doc.first = firstOf(programs, nodes, judged);
   return doc;
 }

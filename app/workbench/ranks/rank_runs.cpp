@@ -20,16 +20,16 @@ std::string shortText(const Value& value) {
 }
 
 Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
-                            const CompileOptions& compile) {
+                            const CompileOptions& compile, const RankWorld& world) {
   std::vector<RankProgram> programs = given;
   if (request.dtype == "f64") {
     KERF_TRY(programs, ranksInFloat64(given));
   }
   Result<Replay> replay = Replay();
   if (request.backend == "interp")
-    replay = replayRanks(programs, {});
+    replay = replayRanks(programs, {.start = world.start});
   else
-    replay = replayCompiled(programs, compile);
+    replay = replayCompiled(programs, compile, world);
   KERF_CHECK(replay);
   RankRunsDoc doc;
   if (!replay->ran) {
@@ -161,6 +161,14 @@ Result<RankRunsDoc> againstWhole(Workbench& bench, const RankRunsRequest& reques
   return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
 }
 
+/// In a child: the CUDA driver must not be asked before it is there.
+Result<RankRunsDoc> runOverWorld(const std::vector<RankProgram>& programs, const RankRunsRequest& request,
+                                 const EngineOracleOptions& options) {
+  KERF_TRY(const RankWorld world, rankWorld(request.backend == "cuda", int(programs.size())));
+  if (request.purpose == Purpose::Run) return runOnly(programs, request, options.compile, world);
+  return compareRanks(programs, options.compile, options.compare, world);
+}
+
 Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, const Job& job) {
   const std::string graph = splitRanksAddress(request.graph.text).second;
   if (request.purpose == Purpose::Verify && request.against.empty()) {
@@ -176,10 +184,7 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
   KERF_CHECK(setBackend(options, request.backend));
   options.compile.cache = bench.codeCache(job);
   for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
-  const std::function body = [&]() -> Result<RankRunsDoc> {
-    if (request.purpose == Purpose::Run) return runOnly(own.programs, request, options.compile);
-    return compareRanks(own.programs, options.compile, options.compare);
-  };
+  const std::function body = [&]() -> Result<RankRunsDoc> { return runOverWorld(own.programs, request, options); };
   return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
 }
 

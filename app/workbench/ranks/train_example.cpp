@@ -1,10 +1,12 @@
 // perform(TrainExampleRequest): the bundled example of several ranks, in one process or over MPI.
 #include "app/workbench/protocol/train_example.h"
 
+#include "app/workbench/ranks/rank_world.h"
 #include "app/workbench/workbench.h"
 #include "engine/distributed/group/in_process.h"
 #include "engine/distributed/modules/convnext_example.h"
 #include "engine/distributed/mpi/mpi_communicator.h"
+#include "engine/distributed/nccl/nccl_ranks.h"
 #include "engine/process/in_child.h"
 #include "engine/process/program.h"
 
@@ -45,13 +47,14 @@ Result<TrainedExample> trainInProcess(const ConvNextExample& example, const Trai
                                       const Job& job) {
   const std::function body = [&]() -> Result<TrainedExample> {
     TrainedExample answer;
-    const auto results = runRanks(request.ranks,
-                                  [&](Communicator& link) -> Result<void> {
-                                    KERF_TRY(TrainedExample own, trainOn(link, example, request.compares));
-                                    if (link.rank() == 0) answer = std::move(own);
-                                    return {};
-                                  },
-                                  {.timeout = request.timeout});
+    const RankBody trains = [&](Communicator& link) -> Result<void> {
+      KERF_TRY(TrainedExample own, trainOn(link, example, request.compares));
+      if (link.rank() == 0) answer = std::move(own);
+      return {};
+    };
+    KERF_TRY(const RankWorld world, rankWorld(false, request.ranks, request.timeout));
+    const auto results = world.start ? world.start(request.ranks, trains)
+                                     : runRanks(request.ranks, trains, {.timeout = request.timeout});
     KERF_CHECK(firstCause(results));
     return answer;
   };
@@ -62,7 +65,13 @@ Result<TrainedExample> trainInProcess(const ConvNextExample& example, const Trai
 Result<TrainedExample> trainOverMpi(const ConvNextExample& example, const TrainExampleRequest& request) {
   const std::filesystem::path programs = programFolder();
   KERF_TRY(const auto link, openMpiWorld({programs, programs.parent_path() / "lib" / "kerf"}, request.timeout));
-  KERF_TRY(TrainedExample answer, trainOn(*link, example, request.compares));
+  TrainedExample answer;
+  const RankBody trains = [&](Communicator& ranks) -> Result<void> {
+    KERF_TRY(answer, trainOn(ranks, example, request.compares));
+    return {};
+  };
+  KERF_TRY(const std::string chosen, chosenProcessGroup());
+  KERF_CHECK(chosen == "nccl" ? runRankOverNccl(*link, placeOnThisMachine(), trains, request.timeout) : trains(*link));
   answer.overMpi = true;
   return answer;
 }

@@ -1,9 +1,12 @@
 // Recorded answers of PyTorch replayed through Kerf: same() cases, calls of ops, and what several ranks do.
+#include <algorithm>
 #include <set>
 
 #include "app/workbench/programs/program_conformance.h"
+#include "app/workbench/ranks/rank_world.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
+#include "engine/backend/cuda/devices.h"
 #include "engine/conformance/recorded_calls.h"
 #include "engine/conformance/recorded_gradients.h"
 #include "engine/distributed/recorded/recordings.h"
@@ -50,9 +53,21 @@ Result<ConformanceAnswer> replayGradients(const std::string& path) {
   return answer;
 }
 
+/// Four ranks, as were recorded; over NCCL with fewer devices the modules alone, on one rank for each device.
+Result<RecordedWorld> recordedWorld() {
+  constexpr int recordedRanks = 4;
+  KERF_TRY(const std::string chosen, chosenProcessGroup());
+  if (chosen != "nccl") return RecordedWorld{};
+  KERF_TRY(const int devices, cudaDevices());
+  const int ranks = std::min(devices, recordedRanks);
+  KERF_TRY(const RankWorld world, rankWorld(true, ranks));
+  return RecordedWorld{world.start, ranks < recordedRanks ? ranks : 0};
+}
+
 /// Agreed: cases in which nothing differs.
 Result<ConformanceAnswer> replayRanks(const std::string& path) {
-  KERF_TRY(const auto report, checkRanks(path));
+  KERF_TRY(const RecordedWorld world, recordedWorld());
+  KERF_TRY(const auto report, checkRanks(path, world));
   ConformanceAnswer answer{Kind::Ranks, report.cases, report.cases};
   std::set<std::string> differing;
   for (std::size_t i = 0; i < ranksFieldNames.size(); ++i)

@@ -1,5 +1,6 @@
 // What CudaDevice makes of each kind of step.
 #include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/device_link.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
@@ -126,10 +127,11 @@ Result<ValueList> CudaDevice::makeResults(const DeviceOp& op, const Step& step, 
   if (op.inPlace) return ValueList{args.values[0]};
   KERF_TRY(const Value shape, runShapeRule(args));
   ValueList outs = shape.isList() ? shape.list() : ValueList{shape};
+  const Device device = args.values[0].isList() ? args.tensors(0).at(0).device() : args.tensor(0).device();
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].isTensor()) continue;
     KERF_TRY(Tensor out, allocateEmpty(outs[i].tensor()));
-    out.setDevice(args.tensor(0).device());
+    out.setDevice(device);
     const DeviceHome home{step.slot, int(i)};
     if ((op.filled >> i & 1) != 0)
       KERF_CHECK(m_machine->memory.adopt(out.storage(), home));
@@ -144,7 +146,11 @@ Result<std::optional<Value>> CudaDevice::runOp(const OpInfo& op, const Step& ste
   const DeviceOp* const row = findDeviceOp(op.schema.qualifiedName());
   if (row == nullptr) return std::nullopt;
   auto bound = bindArguments(op, call.args, call.kwargs);
-  if (!bound) return std::nullopt;  // in the words of the op's own kernel
+  if (!bound) return std::nullopt;    // in the words of the op's own kernel
+  if (isDeviceCollective(row->op)) {  // all ranks take part in every run of it
+    KERF_CHECK(m_machine->graphs.flush());
+    m_machine->graphs.ranOnHost();
+  }
   openBlas();
   if (row->op.find("convolution") != std::string_view::npos) openDnn();
   KERF_TRY(const ValueList outs, makeResults(*row, step, *bound));
@@ -154,7 +160,8 @@ Result<std::optional<Value>> CudaDevice::runOp(const OpInfo& op, const Step& ste
   const RandomState before = randomState();
   if (row->prepare != nullptr) KERF_CHECK(row->prepare(work));
   KERF_TRY(const bool done, row->run(work));
-  if (done) return op.schema.returns.size() > 1 ? Value(outs) : outs.front();
+  const bool givesList = op.schema.returns.size() > 1 || (bound->values[0].isList() && !row->inPlace);
+  if (done) return givesList ? Value(outs) : outs.front();
   randomState() = before;  // the host draws the same numbers
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "engine/backend/cuda/device_link.h"
 #include "engine/codegen_cuda/scalar_text.h"
 
 namespace kerf::inline backend {
@@ -54,8 +55,8 @@ std::vector<LibraryKernel> libraryKernels() {
 }
 
 std::vector<std::span<const DeviceOp>> allDeviceOps() {
-  return {attentionDeviceOps(), convolutionDeviceOps(), copyDeviceOps(), extremumDeviceOps(), indexDeviceOps(),
-          integerDeviceOps(),   orderDeviceOps(),       scanDeviceOps(), scatterDeviceOps()};
+  return {attentionDeviceOps(), collectiveDeviceOps(), convolutionDeviceOps(), copyDeviceOps(), extremumDeviceOps(),
+          indexDeviceOps(),     integerDeviceOps(),    orderDeviceOps(),       scanDeviceOps(), scatterDeviceOps()};
 }
 
 const DeviceOp* findDeviceOp(std::string_view op) {

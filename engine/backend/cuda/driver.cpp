@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "engine/backend/cuda/devices.h"
 #include "engine/support/shared_library.h"
 
 namespace kerf::inline backend {
@@ -45,6 +48,21 @@ std::unexpected<Error> noDriver() {
   return fail(ErrorCode::Environment, "there is no CUDA driver (libcuda.so.1) on this machine");
 }
 
+thread_local int chosenDevice = 0;
+
+/// The driver's functions, and how many devices there are.
+Result<int> startDriver(DriverFunctions& f) {
+  const auto library = openLibrary();
+  if (!library) return noDriver();
+  if (!findAll(*library, f)) return fail(ErrorCode::Environment, "this machine's libcuda.so.1 is too old");
+  int count = 0;
+  const int started = f.init(0);
+  if (started == 0 && f.deviceCount(&count) == 0 && count > 0) return count;
+  const char* name = "no device";
+  if (started != 0) f.errorName(started, &name);
+  return fail(ErrorCode::Environment, "there is no CUDA device on this machine ({})", name);
+}
+
 }  // namespace
 
 Result<void> CudaDriver::check(int status, std::string_view doing) const {
@@ -59,21 +77,29 @@ Result<void> CudaDriver::installed() {
   return {};
 }
 
+Result<int> cudaDevices() {
+  DriverFunctions f;
+  return startDriver(f);
+}
+
+Result<EventFunctions> eventFunctions() {
+  const auto library = openLibrary();
+  if (!library) return noDriver();
+  EventFunctions f;
+  if (library->find("cuEventQuery", f.query) && library->find("cuEventDestroy_v2", f.destroy)) return f;
+  return fail(ErrorCode::Environment, "this machine's libcuda.so.1 is too old");
+}
+
+/// The thread's device.
 Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
+  const int number = chosenDevice;
   auto driver = std::make_unique<CudaDriver>();
   DriverFunctions& f = driver->m_f;
-  auto library = openLibrary();
-  if (!library) return noDriver();
-  if (!findAll(*library, f)) return fail(ErrorCode::Environment, "this machine's libcuda.so.1 is too old");
-  int count = 0;
-  const int started = f.init(0);
-  if (started != 0 || f.deviceCount(&count) != 0 || count == 0) {
-    const char* name = "no device";
-    if (started != 0) f.errorName(started, &name);
-    return fail(ErrorCode::Environment, "there is no CUDA device on this machine ({})", name);
-  }
+  KERF_TRY(const int count, startDriver(f));
+  if (number >= count)
+    return fail(ErrorCode::Environment, "there is no CUDA device {}: this machine has {}", number, count);
   int device = 0, major = 0, minor = 0;
-  KERF_CHECK(driver->check(f.device(&device, 0), "taking the CUDA device"));
+  KERF_CHECK(driver->check(f.device(&device, number), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.retain(&driver->m_context, device), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.setCurrent(driver->m_context), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.streamCreate(&driver->m_stream, nonBlocking), "taking the CUDA device"));
@@ -95,14 +121,23 @@ std::unique_ptr<CudaDriver> CudaDriver::over(const DriverFunctions& functions, i
   auto driver = std::make_unique<CudaDriver>();
   driver->m_f = functions;
   driver->m_processors = processors;
+  if (functions.streamCreate != nullptr) functions.streamCreate(&driver->m_stream, nonBlocking);
   return driver;
 }
 
 Result<CudaDriver*> CudaDriver::get() {
-  static const auto opened = open();
-  if (!opened) return fail(Error(opened.error()));
-  return opened->get();
+  static std::mutex mutex;
+  static std::map<int, Result<std::unique_ptr<CudaDriver>>> opened;
+  const std::scoped_lock lock(mutex);
+  auto found = opened.find(chosenDevice);
+  if (found == opened.end()) found = opened.emplace(chosenDevice, open()).first;
+  if (!found->second) return fail(Error(found->second.error()));
+  KERF_CHECK((*found->second)->enter());
+  return found->second->get();
 }
+
+DeviceChoice::DeviceChoice(int number) : m_before(std::exchange(chosenDevice, number)) {}
+DeviceChoice::~DeviceChoice() { chosenDevice = m_before; }
 
 Result<DeviceAddress> CudaDriver::takeNew(std::int64_t bytes) {
   DeviceAddress address = 0;

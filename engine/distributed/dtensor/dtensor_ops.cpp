@@ -79,26 +79,37 @@ Tensor DTensorOps::unwrapped(const Tensor& tensor, const Placements& gradients) 
 }
 
 /// Messages between two ranks: nothing that CommDebugMode counts.
+/// Piece i to member i of the group, empty ones to nobody; what comes from each, or an empty one.
+Result<std::vector<Tensor>> DTensorOps::swapped(const Group& group, std::vector<Tensor> pieces, std::int64_t dim,
+                                                const Sizes& received) const {
+  constexpr int haloTag = 0;
+  Communicator& ranks = m_rank.ranks;
+  if (OwnCollectives* const own = ranks.own()) return own->exchange(group, {"halo", ""}, pieces);
+  const auto me = std::size_t(group.indexOf(ranks.rank()));
+  for (std::size_t other = 0; other < pieces.size(); ++other)
+    if (other != me && pieces[other].size(dim) > 0) KERF_CHECK(ranks.send(group, int(other), haloTag, pieces[other]));
+  for (std::size_t other = 0; other < received.size(); ++other)
+    if (other != me && received[other] > 0) {
+      KERF_TRY(pieces[other], ranks.receive(group, int(other), haloTag));
+    }
+  return pieces;
+}
+
 Result<Tensor> DTensorOps::exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
                                     const Sizes& received) const {
-  constexpr int haloTag = 0;
   const Group group = m_rank.group(meshDim);
-  const auto me = std::size_t(group.indexOf(m_rank.ranks.rank()));
-  std::vector<Tensor> come(sent.size());
+  std::vector<Tensor> mine;
   std::int64_t at = 0;
-  for (std::size_t other = 0; other < sent.size(); ++other) {
-    if (sent[other] == 0) continue;
-    KERF_TRY(const Tensor view, callTensorOp("aten.slice.Tensor"_op, {pieces, dim, at, at + sent[other]}));
-    at += sent[other];
-    KERF_TRY(come[other], view.clone());
-    if (other != me) KERF_CHECK(m_rank.ranks.send(group, int(other), haloTag, come[other]));
+  for (const std::int64_t size : sent) {
+    KERF_TRY(const Tensor view, callTensorOp("aten.slice.Tensor"_op, {pieces, dim, at, at + size}));
+    at += size;
+    KERF_TRY(Tensor piece, view.clone());
+    mine.push_back(std::move(piece));
   }
+  KERF_TRY(const std::vector<Tensor> come, swapped(group, std::move(mine), dim, received));
   std::vector<Tensor> parts;
   for (std::size_t other = 0; other < received.size(); ++other) {
     if (received[other] == 0) continue;
-    if (other != me) {
-      KERF_TRY(come[other], m_rank.ranks.receive(group, int(other), haloTag));
-    }
     if (come[other].size(dim) != received[other])
       return fail(ErrorCode::RuntimeFailed, "rank {} got {} elements of a halo from rank {} instead of {}",
                   m_rank.ranks.rank(), come[other].size(dim), group.ranks[other], received[other]);

@@ -41,6 +41,8 @@ class DTensorOps : public ShardedCaller, private PieceExchange {
  private:
   Result<Tensor> exchange(std::size_t meshDim, std::int64_t dim, const Tensor& pieces, const Sizes& sent,
                           const Sizes& received) const override;
+  Result<std::vector<Tensor>> swapped(const Group& group, std::vector<Tensor> pieces, std::int64_t dim,
+                                      const Sizes& received) const;
   Result<Value> runParts(const Dispatch& dispatch, const BoundArguments& parts) const;
 
   MeshRank& m_rank;

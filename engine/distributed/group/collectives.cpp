@@ -82,6 +82,20 @@ Result<Tensor> reduceTensors(std::string_view op, const std::vector<Tensor>& ten
   return callTensorOp(divide, {result, count});
 }
 
+CollectiveCall allReduceCall(const Tensor& tensor, std::string_view op) {
+  return {"all_reduce", fmt::format("{} {}", op, describe(tensor))};
+}
+CollectiveCall allGatherCall(const Tensor& tensor, std::int64_t dim) {
+  return {"all_gather_into_tensor", describeBut(tensor, dim)};
+}
+CollectiveCall reduceScatterCall(const Tensor& tensor, std::string_view op) {
+  return {"reduce_scatter_tensor", fmt::format("{} {}", op, describe(tensor))};
+}
+CollectiveCall allToAllCall(const Tensor& tensor) { return {"all_to_all_single", describeBut(tensor, 0)}; }
+CollectiveCall broadcastCall(const Tensor& tensor, int source) {
+  return {"broadcast", fmt::format("{} from {}", describe(tensor), source)};
+}
+
 Result<Tensor> chunkOf(const Tensor& tensor, std::int64_t dim, std::int64_t count, std::int64_t index) {
   const std::int64_t size = tensor.size(dim), step = (size + count - 1) / count;
   const std::int64_t start = std::min(size, step * index), end = std::min(size, start + step);
@@ -89,19 +103,33 @@ Result<Tensor> chunkOf(const Tensor& tensor, std::int64_t dim, std::int64_t coun
 }
 
 Result<Tensor> allReduce(Communicator& ranks, const Group& group, const Tensor& tensor, std::string_view op) {
-  KERF_TRY(const auto all, ranks.gather(group, {"all_reduce", fmt::format("{} {}", op, describe(tensor))}, tensor));
+  const CollectiveCall call = allReduceCall(tensor, op);
+  if (OwnCollectives* const own = ranks.own()) {
+    KERF_TRY(std::optional<Tensor> reduced, own->allReduce(group, call, tensor, op));
+    if (reduced) return std::move(*reduced);
+  }
+  KERF_TRY(const auto all, ranks.gather(group, call, tensor));
   KERF_TRY(const Tensor result, reduceTensors(op, all));
   return result.storage() == tensor.storage() ? result.clone() : Result<Tensor>(result);
 }
 
 Result<Tensor> allGather(Communicator& ranks, const Group& group, const Tensor& tensor, std::int64_t dim) {
-  KERF_TRY(const auto all, ranks.gather(group, {"all_gather_into_tensor", describeBut(tensor, dim)}, tensor));
+  KERF_TRY(const auto all, ranks.gather(group, allGatherCall(tensor, dim), tensor));
   return joined(all, dim);
 }
 
 Result<Tensor> reduceScatter(Communicator& ranks, const Group& group, const Tensor& tensor, std::string_view op,
                              std::int64_t dim) {
-  const CollectiveCall call{"reduce_scatter_tensor", fmt::format("{} {}", op, describe(tensor))};
+  const CollectiveCall call = reduceScatterCall(tensor, op);
+  if (OwnCollectives* const own = ranks.own(); own != nullptr && tensor.size(dim) % group.size() == 0) {
+    std::vector<Tensor> pieces;
+    for (int i = 0; i < group.size(); ++i) {
+      KERF_TRY(Tensor piece, chunkOf(tensor, dim, group.size(), i));
+      pieces.push_back(std::move(piece));
+    }
+    KERF_TRY(std::optional<Tensor> reduced, own->reduceScatter(group, call, pieces, op));
+    if (reduced) return std::move(*reduced);
+  }
   KERF_TRY(const auto all, ranks.gather(group, call, tensor));
   std::vector<Tensor> parts;
   for (const Tensor& one : all) {
@@ -110,6 +138,31 @@ Result<Tensor> reduceScatter(Communicator& ranks, const Group& group, const Tens
   }
   return reduceTensors(op, parts);
 }
+
+namespace {
+
+std::unexpected<Error> wrongRows(int rank, std::int64_t expected, int from, std::int64_t sent) {
+  return fail(ErrorCode::BadInput, "all_to_all: rank {} expects {} rows of rank {}, which sends {}", rank, expected,
+              from, sent);
+}
+
+/// The rows of each member, in its own words.
+Result<Tensor> exchangedRows(Communicator& ranks, const Group& group, const Tensor& tensor, const Sizes& parts,
+                             const Sizes& received) {
+  std::vector<Tensor> pieces;
+  std::int64_t at = 0;
+  for (const std::int64_t rows : parts) {
+    KERF_TRY(Tensor piece, narrowed(tensor, 0, at, rows));
+    at += rows;
+    pieces.push_back(std::move(piece));
+  }
+  KERF_TRY(const std::vector<Tensor> rows, ranks.own()->exchange(group, allToAllCall(tensor), pieces));
+  for (std::size_t i = 0; i < received.size(); ++i)
+    if (rows[i].size(0) != received[i]) return wrongRows(ranks.rank(), received[i], group.ranks[i], rows[i].size(0));
+  return joined(rows, 0);
+}
+
+}  // namespace
 
 Result<Tensor> allToAll(Communicator& ranks, const Group& group, const Tensor& tensor, const Sizes& received,
                         const Sizes& sent) {
@@ -121,16 +174,16 @@ Result<Tensor> allToAll(Communicator& ranks, const Group& group, const Tensor& t
   if (parts.size() != members || total != tensor.size(0) || (!received.empty() && received.size() != members))
     return fail(ErrorCode::BadInput, "all_to_all: split sizes [{}] do not match the {} rows of rank {}",
                 fmt::join(parts, ", "), tensor.size(0), ranks.rank());
+  if (ranks.own() != nullptr) return exchangedRows(ranks, group, tensor, parts, received);
   KERF_TRY(const Tensor mine, sizesTensor(parts));
   KERF_TRY(const auto splits, ranks.gather(group, {"all_to_all_single", "its split sizes"}, mine));
-  KERF_TRY(const auto all, ranks.gather(group, {"all_to_all_single", describeBut(tensor, 0)}, tensor));
+  KERF_TRY(const auto all, ranks.gather(group, allToAllCall(tensor), tensor));
   std::vector<Tensor> rows;
   for (std::size_t i = 0; i < members; ++i) {
     const auto* from = splits[i].data<std::int64_t>();
     const std::int64_t start = std::accumulate(from, from + me, std::int64_t{0});
     if (!received.empty() && received[i] != from[me])
-      return fail(ErrorCode::BadInput, "all_to_all: rank {} expects {} rows of rank {}, which sends {}", ranks.rank(),
-                  received[i], group.ranks[i], from[me]);
+      return wrongRows(ranks.rank(), received[i], group.ranks[i], from[me]);
     KERF_TRY(Tensor part, narrowed(all[i], 0, start, from[me]));
     rows.push_back(std::move(part));
   }
@@ -147,14 +200,33 @@ Result<Tensor> exchangeShards(Communicator& ranks, const Group& group, const Ten
 Result<Tensor> broadcast(Communicator& ranks, const Group& group, const Tensor& tensor, int source) {
   if (source < 0 || source >= group.size())
     return fail(ErrorCode::BadInput, "broadcast: group '{}' has no rank {}", group.name, source);
-  const CollectiveCall call{"broadcast", fmt::format("{} from {}", describe(tensor), source)};
+  const CollectiveCall call = broadcastCall(tensor, source);
+  if (OwnCollectives* const own = ranks.own()) return own->broadcast(group, call, tensor, source);
   KERF_TRY(const auto all, ranks.gather(group, call, tensor));
   return all[std::size_t(source)].clone();
 }
 
+namespace {
+
+Result<Tensor> permutedBy(OwnCollectives& own, const Group& group, const CollectiveCall& call, const Tensor& tensor,
+                          const std::vector<int>& to, int me) {
+  KERF_TRY(const Tensor nothing, Tensor::zeros(tensor.dtype(), {0}));
+  std::vector<Tensor> pieces(std::size_t(group.size()), nothing);
+  if (std::size_t(me) < to.size() && to[std::size_t(me)] >= 0 && to[std::size_t(me)] < group.size())
+    pieces[std::size_t(to[std::size_t(me)])] = tensor;
+  KERF_TRY(const std::vector<Tensor> come, own.exchange(group, call, pieces));
+  for (std::size_t i = 0; i < to.size() && i < come.size(); ++i)
+    if (to[i] == me) return come[i];
+  return Tensor::zeros(tensor.dtype(), tensor.sizes());
+}
+
+}  // namespace
+
 Result<Tensor> permute(Communicator& ranks, const Group& group, const Tensor& tensor, const std::vector<int>& to) {
-  KERF_TRY(const auto all, ranks.gather(group, {"permute_tensor", describe(tensor)}, tensor));
+  const CollectiveCall call{"permute_tensor", describe(tensor)};
   const int me = group.indexOf(ranks.rank());
+  if (OwnCollectives* const own = ranks.own()) return permutedBy(*own, group, call, tensor, to, me);
+  KERF_TRY(const auto all, ranks.gather(group, call, tensor));
   for (std::size_t i = 0; i < to.size() && i < all.size(); ++i)
     if (to[i] == me) return all[i].clone();
   return Tensor::zeros(tensor.dtype(), tensor.sizes());

@@ -28,6 +28,13 @@ Result<Tensor> permute(Communicator& ranks, const Group& group, const Tensor& te
 Result<std::vector<std::string>> allGatherObject(Communicator& ranks, const Group& group, const std::string& json);
 Result<void> barrier(Communicator& ranks, const Group& group);
 
+/// What members must agree on.
+CollectiveCall allReduceCall(const Tensor& tensor, std::string_view op);
+CollectiveCall allGatherCall(const Tensor& tensor, std::int64_t dim);
+CollectiveCall reduceScatterCall(const Tensor& tensor, std::string_view op);
+CollectiveCall allToAllCall(const Tensor& tensor);
+CollectiveCall broadcastCall(const Tensor& tensor, int source);
+
 /// Part `index` of `count` along `dim`, as torch.chunk splits; may be empty.
 Result<Tensor> chunkOf(const Tensor& tensor, std::int64_t dim, std::int64_t count, std::int64_t index);
 /// "float32 [4, 3]".

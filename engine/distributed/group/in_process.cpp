@@ -146,7 +146,7 @@ void World::end(int rank, const Result<void>& result) {
 }
 
 /// A rank that throws has failed; the others must hear of it.
-Result<void> guarded(const std::function<Result<void>(Communicator&)>& body, Communicator& member) {
+Result<void> guarded(const RankBody& body, Communicator& member) {
   try {
     return body(member);
   } catch (const std::exception& error) {
@@ -179,8 +179,7 @@ class Member : public Communicator {
 
 }  // namespace
 
-std::vector<Result<void>> runRanks(int ranks, const std::function<Result<void>(Communicator&)>& body,
-                                   const InProcessOptions& options) {
+std::vector<Result<void>> runRanks(int ranks, const RankBody& body, const InProcessOptions& options) {
   World world(ranks, options);
   std::vector<Result<void>> results{std::size_t(ranks)};
   {

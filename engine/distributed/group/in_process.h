@@ -1,8 +1,6 @@
 // The ranks of a world as threads of this process: for tests, simulated meshes, replays and minifying.
 #pragma once
 
-#include <functional>
-
 #include "engine/distributed/group/communicator.h"
 
 namespace kerf::inline distributed::inline group {
@@ -13,8 +11,7 @@ struct InProcessOptions {
 
 /// Runs `body` once for each rank, each in a thread of its own, and gives what they gave, by rank. A rank that ends,
 /// with an error or without, ends the waiting of those that need it.
-std::vector<Result<void>> runRanks(int ranks, const std::function<Result<void>(Communicator&)>& body,
-                                   const InProcessOptions& options = {});
+std::vector<Result<void>> runRanks(int ranks, const RankBody& body, const InProcessOptions& options = {});
 
 /// The first error that is no consequence of another rank's; the first of all where each is; success where none is.
 Result<void> firstCause(const std::vector<Result<void>>& results);

@@ -9,33 +9,9 @@ namespace kerf::inline distributed::inline group {
 namespace {
 
 /// One collective of one rank.
-struct RankCall {
-  const BoundArguments& args;
+struct RankCall : CollectiveArguments {
   Communicator& ranks;
   const Group& group;
-
-  std::optional<std::size_t> find(std::string_view name) const {
-    const auto& arguments = args.op->schema.arguments;
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (arguments[i].name == name) return i;
-    return std::nullopt;
-  }
-  std::int64_t integer(std::string_view name) const { return args.integer(*find(name)); }
-  Sizes sizes(std::string_view name) const { return args.none(*find(name)) ? Sizes() : args.sizes(*find(name)); }
-  /// "sum" of "sum", "RedOpType.SUM" and <RedOpType.SUM: 0>.
-  std::string reduction() const {
-    for (const char* name : {"reduce_op", "reduceOp"}) {
-      const auto at = find(name);
-      const std::string* text = at ? args.values[*at].as<std::string>() : nullptr;
-      if (text == nullptr) continue;
-      std::string lower = *text;
-      std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-      for (const char* op : {"avg", "product", "prod", "min", "max", "band", "bor", "bxor", "sum"})
-        if (lower.find(op) != std::string::npos) return op;
-      return lower;
-    }
-    return "sum";
-  }
 };
 
 using OnTensor = Result<Tensor> (*)(const RankCall&, const Tensor&);
@@ -50,9 +26,7 @@ Result<Tensor> scatteredRows(const RankCall& call, const Tensor& tensor) {
   return reduceScatter(call.ranks, call.group, tensor, call.reduction());
 }
 Result<Tensor> sentFrom(const RankCall& call, const Tensor& tensor) {
-  const int source = int(call.integer(call.find("src") ? "src" : "root_rank"));
-  const int index = call.group.indexOf(source);  // graphs name the rank of the world
-  return broadcast(call.ranks, call.group, tensor, index < 0 ? source : index);
+  return broadcast(call.ranks, call.group, tensor, call.source(call.group));
 }
 Result<Tensor> exchanged(const RankCall& call, const Tensor& tensor) {
   return allToAll(call.ranks, call.group, tensor, call.sizes("output_split_sizes"), call.sizes("input_split_sizes"));
@@ -121,10 +95,6 @@ constexpr RankKernel kernels[] = {
     {"recv_", received, Into::Input},
 };
 
-std::vector<Tensor> tensorsAt(const BoundArguments& args, std::size_t i) {
-  return args.values[i].isTensor() ? std::vector<Tensor>{args.tensor(i)} : args.tensors(i);
-}
-
 Result<void> write(const Tensor& to, const Tensor& from) {
   if (to.numel() != from.numel())
     return fail(ErrorCode::ShapeMismatch, "a collective gave {} for a tensor of {}", describe(from), describe(to));
@@ -161,6 +131,38 @@ Result<Value> run(const RankKernel& kernel, const RankCall& call) {
 
 }  // namespace
 
+std::optional<std::size_t> CollectiveArguments::find(std::string_view name) const {
+  const auto& arguments = args.op->schema.arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].name == name) return i;
+  return std::nullopt;
+}
+
+std::string CollectiveArguments::reduction() const {
+  for (const char* name : {"reduce_op", "reduceOp"}) {
+    const auto at = find(name);
+    const std::string* text = at ? args.values[*at].as<std::string>() : nullptr;
+    if (text == nullptr) continue;
+    std::string lower = *text;
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    for (const char* op : {"avg", "product", "prod", "min", "max", "band", "bor", "bxor", "sum"})
+      if (lower.find(op) != std::string::npos) return op;
+    return lower;
+  }
+  return "sum";
+}
+
+/// Graphs name the rank of the world.
+int CollectiveArguments::source(const Group& group) const {
+  const int named = int(integer(find("src") ? "src" : "root_rank"));
+  const int index = group.indexOf(named);
+  return index < 0 ? named : index;
+}
+
+std::vector<Tensor> tensorsAt(const BoundArguments& args, std::size_t i) {
+  return args.values[i].isTensor() ? std::vector<Tensor>{args.tensor(i)} : args.tensors(i);
+}
+
 RankKernels::RankKernels(Communicator& ranks, std::vector<Group> groups) : m_ranks(ranks) {
   m_groups.emplace("0", worldGroup(ranks.worldSize()));
   for (Group& group : groups) {
@@ -170,7 +172,7 @@ RankKernels::RankKernels(Communicator& ranks, std::vector<Group> groups) : m_ran
 }
 
 Result<Group> RankKernels::groupOf(const BoundArguments& args) const {
-  const RankCall call{args, m_ranks, m_groups.begin()->second};
+  const CollectiveArguments call{args};
   for (const char* key : {"group_name", "process_group", "tag"}) {
     const auto at = call.find(key);
     const std::string* name = at ? args.values[*at].as<std::string>() : nullptr;
@@ -195,7 +197,7 @@ Result<Value> RankKernels::collective(const BoundArguments& args) {
   if (kernel == std::end(kernels))
     return fail(ErrorCode::UnsupportedOp, "{} is not run between simulated ranks", args.opName());
   KERF_TRY(const Group group, groupOf(args));
-  return run(*kernel, {args, m_ranks, group});
+  return run(*kernel, {{args}, m_ranks, group});
 }
 
 }  // namespace kerf::inline distributed::inline group

@@ -198,6 +198,12 @@ int startedByMpirun() {
   return 1;
 }
 
+int placeOnThisMachine() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"})
+    if (const char* value = std::getenv(name)) return std::max(0, std::atoi(value));
+  return 0;
+}
+
 Result<std::unique_ptr<Communicator>> openMpiWorld(const std::vector<std::filesystem::path>& folders,
                                                    std::chrono::milliseconds timeout) {
   KERF_TRY(const KerfMpiTransport* const transport, openTransport(folders));

@@ -12,6 +12,9 @@ namespace kerf::inline distributed::inline mpi {
 /// How many processes mpirun started with this one, told from its environment; 1 where it started none.
 int startedByMpirun();
 
+/// The number of this process among those that mpirun started on this machine; 0 where it started none.
+int placeOnThisMachine();
+
 /// This process as a rank of MPI's world; MPI is set up with the first one and torn down when the process ends. Messages
 /// that do not come within `timeout` are errors that name who is missing. `folders` are where kerf_mpi.so may be.
 /// Environment where it is not there or MPI does not start.

@@ -184,7 +184,7 @@ Result<void> checkPlacementCase(const Json& line, RanksReport& report) {
   KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
   KERF_TRY(const ValueList whole, wholeInputs(line));
   std::vector<PlacedResult> ranks{std::size_t(mesh.ranks())};
-  const auto results = runRanks(mesh.ranks(), [&](Communicator& link) -> Result<void> {
+  const auto results = report.world.run(mesh.ranks(), [&](Communicator& link) -> Result<void> {
     MeshRank rank(mesh, link);
     KERF_TRY(ranks[std::size_t(link.rank())], placedResult(line, rank, whole));
     return {};
@@ -212,7 +212,7 @@ Result<void> checkConvNextCase(const Json& recorded, const SavedTensors& tensors
   for (const Way& way : {Way{"batch_S0", Placement::shard(0)}, Way{"width_S3", Placement::shard(3)}}) {
     ++report.cases;
     std::vector<TrainedModel> ranks(4);
-    const auto results = runRanks(4, [&](Communicator& link) -> Result<void> {
+    const auto results = report.world.run(4, [&](Communicator& link) -> Result<void> {
       MeshRank rank(mesh, link);
       KERF_TRY(ranks[std::size_t(link.rank())], trainedStep(rank, tensors, way.images));
       return {};

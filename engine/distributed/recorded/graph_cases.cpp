@@ -152,7 +152,7 @@ std::vector<Group> groupsOf(const Json& rank) {
 void checkRun(const GraphRun& run, const SavedTensors& tensors, RanksReport& report) {
   const auto ranks = run.nodes.size();
   std::vector<ValueList> outputs(ranks);
-  const auto results = runRanks(int(ranks), [&](Communicator& link) -> Result<void> {
+  const auto results = report.world.run(int(ranks), [&](Communicator& link) -> Result<void> {
     return runRank(run, link, tensors, outputs[std::size_t(link.rank())]);
   });
   const Result<void> ran = firstCause(results);

@@ -203,6 +203,56 @@ std::string refusalDifference(const ModuleCase& test, const std::vector<ModuleSt
   return {};
 }
 
+Result<void> stepsOn(const ModuleCase& test, const DeviceMesh& mesh, const RecordedWorld& world,
+                     std::vector<ModuleStep>& ranks) {
+  ranks.assign(std::size_t(mesh.ranks()), {});
+  return firstCause(world.run(mesh.ranks(), [&](Communicator& link) -> Result<void> {
+    MeshRank rank(mesh, link);
+    KERF_TRY(ranks[std::size_t(link.rank())], rankStep(test, rank));
+    return {};
+  }));
+}
+
+std::string partDifference(const char* what, const StepTensor& own, const StepTensor& asked) {
+  if (asked.local.storage() == nullptr) return {};
+  const std::string text = difference(own.local, asked.local);
+  return text.empty() ? text : fmt::format("{} {}", what, text);
+}
+
+/// Loss, output and gradients of one rank in two worlds.
+std::string stepDifference(const ModuleStep& own, const ModuleStep& asked) {
+  if (std::string text = partDifference("the output", own.output, asked.output); !text.empty()) return text;
+  if (std::string text = partDifference("the loss", own.loss, asked.loss); !text.empty()) return text;
+  for (const auto& [name, gradient] : asked.gradients) {
+    const auto found = own.gradients.find(name);
+    if (found == own.gradients.end()) return "the gradient of " + name + " is missing";
+    const std::string what = "the gradient of " + name;
+    if (std::string text = partDifference(what.c_str(), found->second, gradient); !text.empty()) return text;
+  }
+  return {};
+}
+
+/// The module on fewer ranks than were recorded, in the report's world and on threads: what it does is the same.
+Result<void> compareWorlds(const ModuleCase& test, const DeviceMesh& recordedMesh, RanksReport& report) {
+  Sizes sizes(recordedMesh.dims(), 1);
+  sizes.back() = report.world.ranks;
+  KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
+  std::vector<ModuleStep> onThreads, own;
+  const auto asked = stepsOn(test, mesh, {}, onThreads);
+  const auto outcome = stepsOn(test, mesh, report.world, own);
+  if (!asked) {
+    report.note(test.id, RanksField::Refusals, outcome ? "runs where threads refuse" : "");
+    return {};
+  }
+  std::string text = outcome ? "" : "fails: " + outcome.error().text();
+  for (std::size_t rank = 0; rank < own.size() && text.empty(); ++rank) {
+    text = stepDifference(own[rank], onThreads[rank]);
+    if (!text.empty()) text = fmt::format("rank {}: {}", rank, text);
+  }
+  report.note(test.id, RanksField::Values, text);
+  return {};
+}
+
 }  // namespace
 
 Result<void> checkModuleCase(const Json& line, const SavedTensors& tensors, RanksReport& report) {
@@ -213,13 +263,10 @@ Result<void> checkModuleCase(const Json& line, const SavedTensors& tensors, Rank
   if (!meshSizes.is_array()) return {};  // the recording's own processes died
   KERF_TRY(const Sizes sizes, readSizes(meshSizes));
   KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
-  std::vector<ModuleStep> ranks{std::size_t(mesh.ranks())};
-  const auto results = runRanks(mesh.ranks(), [&](Communicator& link) -> Result<void> {
-    MeshRank rank(mesh, link);
-    KERF_TRY(ranks[std::size_t(link.rank())], rankStep(test, rank));
-    return {};
-  });
-  if (report.ran(test.id, isRefused, firstCause(results), [&] { return refusalDifference(test, ranks); }))
+  if (report.world.ranks != 0) return compareWorlds(test, mesh, report);
+  std::vector<ModuleStep> ranks;
+  const auto outcome = stepsOn(test, mesh, report.world, ranks);
+  if (report.ran(test.id, isRefused, outcome, [&] { return refusalDifference(test, ranks); }))
     StepComparison(test, ranks, report).all();
   return {};
 }

@@ -353,7 +353,7 @@ Result<void> checkOpCase(const Json& line, const SavedTensors& tensors, RanksRep
   KERF_TRY(const Sizes sizes, readSizes(line["mesh"]));
   KERF_TRY(test.mesh, DeviceMesh::ofSizes(sizes));
   std::vector<RankOutcome> ranks{std::size_t(test.mesh.ranks())};
-  const auto results = runRanks(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
+  const auto results = report.world.run(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
     return runRank(test, link, ranks[std::size_t(link.rank())]);
   });
   if (report.ran(test.id, isRefused, firstCause(results), [&] { return refusalDifference(test, ranks); }))

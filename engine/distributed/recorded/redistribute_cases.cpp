@@ -213,7 +213,7 @@ Result<void> checkRedistributeCase(const Json& line, const SavedTensors& tensors
   KERF_TRY(const Sizes sizes, readSizes(line["mesh"]));
   KERF_TRY(test.mesh, DeviceMesh::ofSizes(sizes));
   std::vector<RankResult> ranks{std::size_t(test.mesh.ranks())};
-  const auto results = runRanks(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
+  const auto results = report.world.run(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
     MeshRank rank(test.mesh, link);
     return runCase(test, rank, ranks[std::size_t(link.rank())]);
   });
@@ -289,7 +289,7 @@ Result<void> checkRandomCase(const Json& line, const SavedTensors& tensors, Rank
   KERF_TRY(const Sizes sizes, readSizes(line["mesh"]));
   KERF_TRY(test.mesh, DeviceMesh::ofSizes(sizes));
   std::vector<std::vector<std::optional<Tensor>>> ranks{std::size_t(test.mesh.ranks())};
-  const auto results = runRanks(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
+  const auto results = report.world.run(test.mesh.ranks(), [&](Communicator& link) -> Result<void> {
     MeshRank rank(test.mesh, link);
     return drawOn(test, rank, ranks[std::size_t(link.rank())]);
   });

@@ -1,6 +1,12 @@
 #include "engine/distributed/recorded/report.h"
 
+#include "engine/distributed/group/in_process.h"
+
 namespace kerf::inline distributed::inline recorded {
+
+std::vector<Result<void>> RecordedWorld::run(int count, const RankBody& body) const {
+  return start ? start(count, body) : runRanks(count, body);
+}
 
 void RanksReport::note(const std::string& id, RanksField field, const std::string& difference) {
   RanksTally& tally = fields[std::size_t(field)];

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/distributed/group/communicator.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline distributed::inline recorded {
@@ -23,10 +24,20 @@ struct RanksDifference {
   std::string id, field, text;
 };
 
+/// What the ranks of recorded cases run on.
+struct RecordedWorld {
+  RankStarter start = {};  ///< empty: threads of this process
+  /// Not 0: modules alone, on a mesh of so many ranks, against the same on threads.
+  int ranks = 0;
+
+  std::vector<Result<void>> run(int count, const RankBody& body) const;
+};
+
 struct RanksReport {
+  RecordedWorld world = {};
   int cases = 0;
-  std::array<RanksTally, ranksFieldNames.size()> fields;
-  std::vector<RanksDifference> differences;
+  std::array<RanksTally, ranksFieldNames.size()> fields = {};
+  std::vector<RanksDifference> differences = {};
 
   /// `difference` is empty where it is equal.
   void note(const std::string& id, RanksField field, const std::string& difference);

@@ -118,7 +118,8 @@ Replay replayRanks(const std::vector<RankProgram>& programs, const ReplayOptions
     own.outputs = result.isList() ? result.list() : ValueList{result};
     return {};
   };
-  const auto results = runRanks(int(programs.size()), body, {.timeout = options.timeout});
+  const int ranks = int(programs.size());
+  const auto results = options.start ? options.start(ranks, body) : runRanks(ranks, body, {.timeout = options.timeout});
   replay.ran = firstCause(results);
   for (std::size_t rank = 0; rank < results.size() && !replay.ran; ++rank)
     if (!results[rank] && results[rank].error().message == replay.ran.error().message) {

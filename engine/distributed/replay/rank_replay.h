@@ -29,6 +29,7 @@ struct ReplayOptions {
   std::vector<std::vector<Group>> groups;  ///< of each rank; empty: those that groupsNamedBy() finds
   bool keepsNodes = false;
   std::chrono::milliseconds timeout{30'000};  ///< of one collective
+  RankStarter start = {};                     ///< what starts the ranks; empty: threads of this process
 };
 
 /// What ranks came to; nodes that ran before a failure are there too.
