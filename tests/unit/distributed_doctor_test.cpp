@@ -6,9 +6,12 @@
 
 #include "engine/distributed/doctor/ranks_doctor.h"
 #include "engine/support/recordings.h"
+#include "tests/support/flight_records.h"
 
 namespace kerf {
 namespace {
+
+using namespace testing_support;
 
 std::filesystem::path traces() { return recordingsFolder() / "distributed" / "trace"; }
 
@@ -57,50 +60,6 @@ TEST(RanksDoctor, SaysOfWhichRanksThereIsNothing) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(diagnosis) << diagnosis.error().text();
   EXPECT_EQ(diagnosis->absent, (std::vector<int>{1, 2}));
-}
-
-/// Opcodes of a pickle of protocol 2.
-std::string little(std::int32_t value) {
-  std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += char((std::uint32_t(value) >> (8 * i)) & 0xFF);
-  return bytes;
-}
-std::string pickled(std::string_view text) { return "X" + little(int(text.size())) + std::string(text); }
-std::string pickled(int value) { return "J" + little(value); }
-std::string listOf(const std::vector<std::string>& items) {
-  std::string bytes = "](";
-  for (const std::string& item : items) bytes += item;
-  return bytes + "e";
-}
-std::string dictOf(const std::vector<std::pair<std::string, std::string>>& items) {
-  std::string bytes = "}(";
-  for (const auto& [key, value] : items) bytes += pickled(key) + value;
-  return bytes + "u";
-}
-
-std::string flight(int number, const std::string& op, int rows, const std::string& state, bool isMessage = false) {
-  return dictOf({{"record_id", pickled(number)},
-                 {"process_group", pickled("0") + pickled("default_pg") + "\x86"},
-                 {"collective_seq_id", pickled(number)},
-                 {"profiling_name", pickled("nccl:" + op)},
-                 {"input_sizes", listOf({listOf({pickled(rows), pickled(3)})})},
-                 {"input_dtypes", listOf({pickled("Float")})},
-                 {"state", pickled(state)},
-                 {"is_p2p", isMessage ? "\x88" : "\x89"}});
-}
-
-/// Files "nccl_trace_rank_N" of ranks with these entries.
-std::filesystem::path flightFolder(const std::string& name, const std::vector<std::vector<std::string>>& ranks) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / name;
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const std::string config = dictOf(
-      {{"0", dictOf({{"name", pickled("0")}, {"desc", pickled("default_pg")}, {"ranks", pickled("[0, 1, 2]")}})}});
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    std::ofstream(folder / fmt::format("nccl_trace_rank_{}", r), std::ios::binary)
-        << "\x80\x02" << dictOf({{"version", pickled("2.4")}, {"pg_config", config}, {"entries", listOf(ranks[r])}})
-        << ".";
-  return folder;
 }
 
 TEST(FlightRecords, NameTheRankThatNeverCame) {

@@ -1,8 +1,8 @@
 #include "engine/distributed/doctor/flight_recorder.h"
 
 #include <algorithm>
+#include <climits>
 #include <fstream>
-#include <limits>
 #include <set>
 
 #include "engine/capture/pt2/pickle.h"
@@ -15,7 +15,10 @@ using capture::pt2::PickleValue;
 using Kind = PickleValue::Kind;
 
 constexpr std::size_t mostValues = 20'000'000;
-constexpr std::string_view completed = "completed";
+constexpr std::uintmax_t mostBytes = std::uintmax_t{1} << 30;
+/// More of them no record has: pickles may name one value any number of times.
+constexpr std::size_t mostKeys = 256, longestName = 4096, mostMembers = 1 << 20;
+constexpr std::string_view tooLarge = " is damaged: its entries are larger than the file can be";
 
 /// A value of a pickle, read leniently: what is not there or is something else is empty.
 class Pickled {
@@ -24,7 +27,10 @@ class Pickled {
   const PickleValue& value() const { return m_pickle->values[m_index]; }
   bool isDict() const { return value().kind == Kind::Dict; }
   bool isList() const { return value().kind == Kind::List || value().kind == Kind::Tuple; }
-  std::string text() const { return value().kind == Kind::String ? value().text : std::string(); }
+  /// The first of it: names are no longer.
+  std::string text() const {
+    return value().kind == Kind::String ? value().text.substr(0, longestName) : std::string();
+  }
   std::optional<std::int64_t> integer() const {
     return value().kind == Kind::Int ? std::optional(value().integer) : std::nullopt;
   }
@@ -34,8 +40,9 @@ class Pickled {
     for (const std::uint32_t item : value().items) result.emplace_back(*m_pickle, item);
     return result;
   }
+  Pickled item(std::size_t at) const { return {*m_pickle, value().items[at]}; }
   std::optional<Pickled> find(std::string_view key) const {
-    if (!isDict()) return std::nullopt;
+    if (!isDict() || value().items.size() > 2 * mostKeys) return std::nullopt;
     for (std::size_t i = 0; i + 1 < value().items.size(); i += 2)
       if (Pickled(*m_pickle, value().items[i]).text() == key) return Pickled(*m_pickle, value().items[i + 1]);
     return std::nullopt;
@@ -62,21 +69,22 @@ std::string scalarName(const std::string& recorded) {
   return found == std::end(scalarNames) ? recorded : std::string(found->name);
 }
 
-/// "f32[4, 3], f32[8]".
-std::string operandsOf(const Pickled& entry) {
+/// "f32[4, 3], f32[8]"; no longer than `room`, of which it takes.
+std::string operandsOf(const Pickled& entry, std::size_t& room) {
   const auto sizes = entry.find("input_sizes"), dtypes = entry.find("input_dtypes");
   if (!sizes || !sizes->isList()) return {};
-  std::vector<std::string> texts;
-  const auto names = dtypes && dtypes->isList() ? dtypes->items() : std::vector<Pickled>{};
-  for (const Pickled& shape : sizes->items()) {
-    std::vector<std::int64_t> numbers;
-    if (shape.isList())
-      for (const Pickled& size : shape.items()) numbers.push_back(size.integer().value_or(-1));
-    const std::size_t at = texts.size();
-    texts.push_back(fmt::format("{}[{}]", at < names.size() ? scalarName(names[at].text()) : std::string("?"),
-                                fmt::join(numbers, ", ")));
+  std::string text;
+  const auto& shapes = sizes->value().items;
+  for (std::size_t at = 0; at < shapes.size() && text.size() < room; ++at) {
+    const Pickled shape = sizes->item(at);
+    const bool isNamed = dtypes && dtypes->isList() && at < dtypes->value().items.size();
+    text += fmt::format("{}{}[", at == 0 ? "" : ", ", isNamed ? scalarName(dtypes->item(at).text()) : "?");
+    for (std::size_t d = 0; shape.isList() && d < shape.value().items.size() && text.size() < room; ++d)
+      text += fmt::format("{}{}", d == 0 ? "" : ", ", shape.item(d).integer().value_or(-1));
+    text += "]";
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  room -= std::min(room, text.size());
+  return text;
 }
 
 /// "0 (default_pg)" of ("0", "default_pg").
@@ -85,7 +93,8 @@ std::string groupOf(const Pickled& entry) {
   if (!group) return entry.text("pg_name");
   if (!group->isList()) return group->text();
   std::vector<std::string> parts;
-  for (const Pickled& part : group->items()) parts.push_back(part.text());
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, group->value().items.size()); ++i)
+    parts.push_back(group->item(i).text());
   if (parts.size() < 2 || parts[1].empty()) return parts.empty() ? std::string() : parts[0];
   return fmt::format("{} ({})", parts[0], parts[1]);
 }
@@ -103,9 +112,10 @@ std::vector<int> membersOf(const Pickled& config) {
   const auto found = config.find("ranks");
   if (!found) return ranks;
   if (found->isList())
-    for (const Pickled& rank : found->items()) ranks.push_back(int(rank.integer().value_or(-1)));
+    for (std::size_t i = 0; i < std::min(found->value().items.size(), mostMembers); ++i)
+      ranks.push_back(int(std::clamp<std::int64_t>(found->item(i).integer().value_or(-1), -1, INT_MAX)));
   std::string digits;
-  for (const char c : found->text() + "]") {
+  for (const char c : found->value().text.substr(0, mostMembers) + "]") {
     if (c >= '0' && c <= '9' && digits.size() < 9)
       digits += c;
     else if (!digits.empty())
@@ -118,68 +128,19 @@ void readGroups(const Pickled& root, FlightLog& log) {
   const auto configs = root.find("pg_config");
   if (!configs || !configs->isDict()) return;
   const auto items = configs->items();
+  std::size_t room = mostMembers;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const std::string name = items[i + 1].text("name"), description = items[i + 1].text("desc");
     const std::string key = name.empty() ? items[i].text() : name;
     std::vector<int> members = membersOf(items[i + 1]);
+    room -= std::min(room, members.size());
+    if (room == 0) return;
     if (!members.empty())
       log.groups[description.empty() ? key : fmt::format("{} ({})", key, description)] = std::move(members);
   }
 }
 
-/// What one rank has of each collective, and from which number on it has any.
-struct RankFlights {
-  std::map<std::string, std::map<std::int64_t, const FlightEntry*>> byGroup;
-};
-
-std::vector<int> membersOf(const std::string& group, const std::vector<FlightLog>& logs,
-                           const std::map<int, RankFlights>& flights) {
-  std::set<int> members;
-  for (const FlightLog& log : logs) {
-    const auto known = log.groups.find(group);
-    if (known != log.groups.end()) members.insert(known->second.begin(), known->second.end());
-    if (flights.at(log.rank).byGroup.contains(group)) members.insert(log.rank);
-  }
-  std::vector<int> present;
-  for (const FlightLog& log : logs)
-    if (members.contains(log.rank)) present.push_back(log.rank);
-  return present;
-}
-
-struct OrderedRow {
-  std::int64_t order = std::numeric_limits<std::int64_t>::max();
-  TimelineRow row;
-};
-
-/// The collective `number` of a group on its members. Records are rings: a rank whose oldest one is younger says nothing.
-OrderedRow rowOf(const std::string& group, std::int64_t number, const std::vector<int>& members,
-                 const std::map<int, RankFlights>& flights) {
-  OrderedRow result;
-  result.row = {int(number), "group " + group, {}};
-  std::vector<std::pair<int, std::string>> items;
-  for (const int rank : members) {
-    const auto& groups = flights.at(rank).byGroup;
-    const auto own = groups.find(group);
-    const bool isForgotten = own != groups.end() && number < own->second.begin()->first;
-    if (isForgotten) continue;
-    const auto entry = own == groups.end() ? decltype(own->second.begin()){} : own->second.find(number);
-    const bool isThere = own != groups.end() && entry != own->second.end();
-    items.emplace_back(rank, isThere ? entry->second->text() : "nothing");
-    if (isThere) result.order = std::min(result.order, entry->second->order);
-  }
-  result.row.groups = groupedByText(items);
-  return result;
-}
-
 }  // namespace
-
-std::string FlightEntry::text() const {
-  const bool mayDiffer = op.find("all_to_all") != std::string::npos || op.find("alltoall") != std::string::npos ||
-                         op == "gather" || op == "scatter";
-  std::string text = mayDiffer || operands.empty() ? op : op + " of " + operands;
-  if (!state.empty() && state != completed) text += fmt::format(" ({})", state);
-  return text;
-}
 
 bool isFlightRecord(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -187,7 +148,41 @@ bool isFlightRecord(const std::filesystem::path& path) {
   return in.read(head, 2) && head[0] == char(0x80) && head[1] >= 2 && head[1] <= 5;
 }
 
+namespace {
+
+/// "0->1" of "send 0->1" and of "recv 1<-0": who sends to whom, by ranks of the group. None for other names.
+std::optional<std::pair<int, int>> routeOf(const std::string& op) {
+  int own = 0, other = 0;
+  if (std::sscanf(op.c_str(), "send %9d->%9d", &own, &other) == 2) return std::pair(own, other);
+  if (std::sscanf(op.c_str(), "recv %9d<-%9d", &own, &other) == 2) return std::pair(other, own);
+  return std::nullopt;
+}
+
+Result<FlightEntry> readEntry(const Pickled& entry, std::size_t place, const std::string& file, std::size_t& room) {
+  if (!entry.isDict()) return fail(ErrorCode::BadInput, "{} is damaged: one of its entries is no record", file);
+  const auto isMessage = entry.find("is_p2p");
+  FlightEntry result{.order = std::int64_t(place), .group = groupOf(entry), .op = opOf(entry)};
+  result.isMessage = isMessage && isMessage->isTrue();
+  const auto number = entry.find(result.isMessage ? "p2p_seq_id" : "collective_seq_id"), older = entry.find("seq_id"),
+             order = entry.find("record_id");
+  const auto at = number ? number->integer() : older ? older->integer() : std::nullopt;
+  if (!at && !result.isMessage)
+    return fail(ErrorCode::BadInput, "{} is damaged: an entry has no sequence number", file);
+  result.number = at.value_or(0);
+  if (order && order->integer()) result.order = *order->integer();
+  if (result.isMessage) result.route = routeOf(result.op);
+  result.operands = operandsOf(entry, room);
+  result.state = entry.text("state");
+  room -= std::min(room, result.group.size() + result.op.size() + result.state.size());
+  return result;
+}
+
+}  // namespace
+
 Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank) {
+  std::error_code ignored;
+  if (const auto bytes = std::filesystem::file_size(path, ignored); ignored || bytes > mostBytes)
+    return fail(ErrorCode::TooLarge, "{} is no flight record: those have at most {} bytes", path.string(), mostBytes);
   std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), {});
   auto read = capture::pt2::readPickle(std::as_bytes(std::span(bytes)), mostValues);
@@ -198,55 +193,15 @@ Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank) 
     return fail(ErrorCode::BadInput, "{} is a pickle, but no flight record: it has no list of entries", path.string());
   FlightLog log;
   log.rank = rank;
+  log.file = path.filename().string();
   readGroups(root, log);
+  std::size_t room = 64 * bytes.size() + (std::size_t{1} << 20);
   for (const Pickled& entry : entries->items()) {
-    if (!entry.isDict())
-      return fail(ErrorCode::BadInput, "{} is damaged: one of its entries is no record", path.string());
-    const auto isMessage = entry.find("is_p2p");
-    if (isMessage && isMessage->isTrue()) continue;
-    const auto number = entry.find("collective_seq_id"), older = entry.find("seq_id"), order = entry.find("record_id");
-    const auto at = number ? number->integer() : older ? older->integer() : std::nullopt;
-    if (!at) return fail(ErrorCode::BadInput, "{} is damaged: an entry has no sequence number", path.string());
-    log.entries.push_back({order && order->integer() ? *order->integer() : std::int64_t(log.entries.size()),
-                           groupOf(entry), *at, opOf(entry), operandsOf(entry), entry.text("state")});
+    KERF_TRY(FlightEntry one, readEntry(entry, log.entries.size(), path.string(), room));
+    if (room == 0) return fail(ErrorCode::BadInput, "{}{}", path.string(), tooLarge);
+    log.entries.push_back(std::move(one));
   }
   return log;
-}
-
-RanksDiagnosis diagnoseFlights(const std::vector<FlightLog>& logs) {
-  RanksDiagnosis diagnosis;
-  std::map<int, RankFlights> flights;
-  std::map<std::string, std::set<std::int64_t>> numbers;
-  for (const FlightLog& log : logs) {
-    diagnosis.ranks.push_back(log.rank);
-    RankFlights& own = flights[log.rank];
-    for (const FlightEntry& entry : log.entries) {
-      own.byGroup[entry.group][entry.number] = &entry;
-      numbers[entry.group].insert(entry.number);
-    }
-  }
-  std::vector<OrderedRow> rows;
-  for (const auto& [group, all] : numbers) {
-    const std::vector<int> members = membersOf(group, logs, flights);
-    for (const std::int64_t number : all) rows.push_back(rowOf(group, number, members, flights));
-  }
-  std::ranges::stable_sort(rows, {}, &OrderedRow::order);
-  for (OrderedRow& row : rows) diagnosis.timeline.push_back(std::move(row.row));
-  const auto differing = std::ranges::find_if(diagnosis.timeline, &TimelineRow::differs);
-  if (differing == diagnosis.timeline.end()) return diagnosis;
-  std::map<int, std::string> before;
-  for (const int rank : diagnosis.ranks) before[rank] = "no collective";
-  for (auto row = diagnosis.timeline.begin(); row != differing; ++row)
-    for (const RankGroup& group : row->groups)
-      for (const int rank : group.ranks)
-        before[rank] = fmt::format("{} (number {} of {})", group.what, row->number, row->compileId);
-  std::vector<std::pair<int, std::string>> last;
-  for (const RankGroup& group : differing->groups)
-    for (const int rank : group.ranks) last.emplace_back(rank, before[rank]);
-  std::ranges::sort(last);
-  diagnosis.culprit = culpritOfRow(*differing);
-  diagnosis.culprit->lastDone = groupedByText(last);
-  return diagnosis;
 }
 
 }  // namespace kerf::inline distributed::inline doctor

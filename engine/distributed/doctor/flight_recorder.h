@@ -9,18 +9,19 @@
 namespace kerf::inline distributed::inline doctor {
 
 struct FlightEntry {
-  std::int64_t order = 0;    ///< number of the record, or its place
-  std::string group;         ///< "0 (default_pg)"
-  std::int64_t number = 0;   ///< within the group
-  std::string op, operands;  ///< "all_reduce", "f32[4, 3]"
-  std::string state;         ///< "completed", "started", "scheduled"
-  /// As ranks are compared: sizes are left out where ranks may have others.
-  std::string text() const;
+  std::int64_t order = 0;                         ///< number of the record, or its place
+  std::string group = {};                         ///< "0 (default_pg)"
+  std::int64_t number = 0;                        ///< within the group; messages have numbers of their own
+  std::string op = {}, operands = {};             ///< "all_reduce", "f32[4, 3]"
+  std::string state = {};                         ///< "completed", "started", "scheduled"
+  bool isMessage = false;                         ///< between two ranks
+  std::optional<std::pair<int, int>> route = {};  ///< of a message: from, to, by ranks of the group
 };
 
 struct FlightLog {
   int rank = -1;
-  std::vector<FlightEntry> entries;                ///< collectives; messages between two ranks are left out
+  std::string file;
+  std::vector<FlightEntry> entries;
   std::map<std::string, std::vector<int>> groups;  ///< their members, where the record says
 };
 
@@ -28,7 +29,9 @@ struct FlightLog {
 bool isFlightRecord(const std::filesystem::path& path);
 /// BadInput for what is no flight record. The rank is that of the file's name.
 Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank);
-/// The collectives of each group in one timeline, and the first that does not meet.
-RanksDiagnosis diagnoseFlights(const std::vector<FlightLog>& logs);
+/// The collectives of each group, and the messages of each pair of ranks, in one timeline; the first that does not meet, or
+/// else the first that all have issued and that has not ended. Calls of one number (coalesced) are one collective. BadInput
+/// where two records are of one rank.
+Result<RanksDiagnosis> diagnoseFlights(const std::vector<FlightLog>& logs);
 
 }  // namespace kerf::inline distributed::inline doctor

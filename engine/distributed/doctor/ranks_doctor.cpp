@@ -269,7 +269,7 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   KERF_TRY(std::vector<Capture> captures, openLogs(path));
   KERF_TRY(const std::vector<RankLog> logs, readLogs(captures));
   if (logs.size() < 2 && flights.size() > 1) {
-    RanksDiagnosis diagnosis = diagnoseFlights(flights);
+    KERF_TRY(RanksDiagnosis diagnosis, diagnoseFlights(flights));
     diagnosis.absent = absentRanks(diagnosis.ranks, flights);
     return diagnosis;
   }
@@ -290,7 +290,7 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   diagnosis.timeline = timelineOf(logs, points);
   diagnosis.culprit = culpritOf(logs, points, diagnosis.timeline);
   if (flights.size() < 2) return diagnosis;
-  RanksDiagnosis issued = diagnoseFlights(flights);  // what ran, beside what was compiled
+  KERF_TRY(RanksDiagnosis issued, diagnoseFlights(flights));  // what ran, beside what was compiled
   std::ranges::move(issued.timeline, std::back_inserter(diagnosis.timeline));
   if (issued.culprit) diagnosis.culprit = std::move(issued.culprit);
   return diagnosis;

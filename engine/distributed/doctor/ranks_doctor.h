@@ -47,7 +47,7 @@ struct RanksDiagnosis {
   std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
-  std::optional<Culprit> culprit;
+  std::optional<Culprit> culprit;  ///< where all meet: the first that all have issued and that has ended nowhere
 };
 
 /// The same things together, the most common first, then by rank.
