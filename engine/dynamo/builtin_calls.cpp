@@ -258,6 +258,12 @@ Ref graphFunction(PyObject* callable) {
   return made;
 }
 
+/// The method of a tensor that int(x) and float(x) are.
+const char* conversionOf(PyObject* callable) {
+  if (callable == reinterpret_cast<PyObject*>(&PyLong_Type)) return "__int__";
+  return callable == reinterpret_cast<PyObject*>(&PyFloat_Type) ? "__float__" : nullptr;
+}
+
 }  // namespace
 
 std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* callable, PyObject* args,
@@ -268,6 +274,11 @@ std::optional<VariableTracker> callBuiltin(InstructionTranslator& t, PyObject* c
     return VariableTracker{
         tensorMethod(t.tracer(), PyTuple_GET_ITEM(args, 0), "item", Ref::steal(PyTuple_New(0)).get(), nullptr), nullptr,
         false};
+  if (const char* method = conversionOf(callable); method != nullptr && kwargs == nullptr &&
+                                                   PyTuple_GET_SIZE(args) == 1 && capturesScalars() &&
+                                                   proxyOf(PyTuple_GET_ITEM(args, 0)) != nullptr)
+    return plain(
+        tensorMethod(t.tracer(), PyTuple_GET_ITEM(args, 0), method, Ref::steal(PyTuple_New(0)).get(), nullptr).get());
   if (callable == reinterpret_cast<PyObject*>(&PySuper_Type) && kwargs == nullptr) return superOf(t, args, sources);
   if (isPartial(callable)) {
     const Ref function = attributeOf(callable, "func");

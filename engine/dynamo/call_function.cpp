@@ -69,6 +69,16 @@ void settleTwins(FrameTracer& tracer, std::vector<VariableTracker>& args) {
       if (a != b && args[a].lazy && args[a].get() == args[b].get()) tracer.realize(args[a]);
 }
 
+/// dataclasses.asdict copies what cannot change by handing it on, as of Python 3.12.
+std::optional<VariableTracker> copyOfAtom(const InstructionTranslator& t, PyObject* callable, PyObject* args) {
+  if (!PyFunction_Check(callable) || PyTuple_GET_SIZE(args) != 1 ||
+      !(isLiteral(PyTuple_GET_ITEM(args, 0)) || PyTuple_GET_ITEM(args, 0) == Py_None) ||
+      textOf(PyDict_GetItemString(t.globals(), "__name__")) != "dataclasses" ||
+      describeCallable(callable) != "copy.deepcopy")
+    return std::nullopt;
+  return VariableTracker{Ref::borrow(PyTuple_GET_ITEM(args, 0)), nullptr, false};
+}
+
 VariableTracker inlineCall(FrameTracer& tracer, const VariableTracker& callable, PyObject* args, PyObject* kwargs,
                            std::vector<VariableTracker>& sources) {
   settleTwins(tracer, sources);
@@ -254,6 +264,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     for (VariableTracker& source : sources) m_tracer.realize(source);
     return {m_tracer.checked(PyObject_Call(target, args, kwargs)), nullptr, false};
   }
+  if (std::optional<VariableTracker> drawn = callRandom(m_tracer, target, args, kwargs)) return *drawn;
   noteLookups(m_tracer, target);
   if (std::optional<TracedInstead> other = tracedInstead(target)) {
     guardKeywordDefaults(m_tracer, callable, kwargs);
@@ -285,6 +296,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
     }
   }
   if (std::optional<VariableTracker> entered = m_tracer.modes.call(target)) return *entered;
+  if (std::optional<VariableTracker> atom = copyOfAtom(*this, target, args)) return *atom;
   if (callsPython(target)) {
     refuseMarked(target);
     if (standIn != nullptr && standIn->kind == StandIn::Kind::Object && !isModule(target))

@@ -17,6 +17,7 @@ struct LoggedGraph {
   std::vector<std::string> sources;  ///< of the placeholders
   std::string ranBy;                 ///< "eager", "aot_eager", "inductor"; "eager (why)" where the backend left it
   std::vector<Ref> nested;           ///< bodies of higher-order operators, those inside of others too
+  std::string exported;              ///< of torch.export: the ExportedProgram as text, in place of the graph
   std::vector<Ref> inputs;           ///< copies of what they got at first, where the log keeps them
   /// The body that a get_attr node gets; null for others.
   const GraphBody* body(const Node& node) const;
@@ -53,6 +54,7 @@ struct LoggedRecompile {
 struct CaptureLog {
   std::vector<LoggedFrame> frames;
   std::vector<LoggedGraph> graphs;
+  std::vector<LoggedGraph> exported;  ///< by torch.export
   std::vector<LoggedBreak> breaks;
   std::vector<LoggedBreak> skips;  ///< frames that CPython ran as they were written
   std::vector<LoggedRecompile> recompiles;

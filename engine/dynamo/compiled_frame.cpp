@@ -146,6 +146,9 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
       if (slots[k] == slot) return args[k];
     return nullptr;
   };
+  const std::optional<std::vector<Ref>> drawn = drawAll(randomCalls);
+  if (!drawn) return {};
+  scope.drawn = &*drawn;
   NodeValues values;
   for (const FrameInput& input : inputs) {
     Ref value = input.source->evaluate(scope);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/dynamo/random_calls.h"
 #include "engine/dynamo/rebuild.h"
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
@@ -27,6 +28,7 @@ struct CompiledFrame {
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< numbers of the frame that come out as they came in
   std::vector<std::pair<Ref, NodeId>> floats;      ///< numbers that the graph gives as tensors
+  std::vector<RandomCall> randomCalls;
   std::vector<Effect> effects;
   std::vector<Ref> results;                ///< templates
   std::map<std::size_t, SourcePtr> moved;  ///< results that are only handed on: where they come from

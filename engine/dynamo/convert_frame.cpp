@@ -278,6 +278,7 @@ class Attempt {
     compiled.floats = walk.needs().floats;
     compiled.slots = m_shape.inputs();
     compiled.globals = Ref::borrow(m_frame.globals);
+    compiled.randomCalls = m_tracer.randomCalls;
     std::vector<NodeId> outputs;
     for (const NodeId node : walk.needs().nodes)
       if (node.valid()) outputs.push_back(node);
@@ -295,7 +296,8 @@ class Attempt {
     const std::vector<FrameInput>& inputs = m_tracer.graph.inputs();
     std::vector<SourcePtr> sources;
     for (const FrameInput& input : inputs)
-      if (input.symbol.empty() && input.source->name().find("._parameters[") == std::string::npos)
+      if (input.symbol.empty() && input.source->kind() != Source::Kind::Random &&
+          input.source->name().find("._parameters[") == std::string::npos)
         sources.push_back(input.source);
     if (sources.size() < 2) return;
     Guard guard;

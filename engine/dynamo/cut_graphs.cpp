@@ -87,6 +87,15 @@ Ref OutputGraph::bodyInput(const Tensor& fake) {
   return wrapTensorValue(fake, node);
 }
 
+Ref OutputGraph::unbackedNumber(NodeId node) {
+  const SymInt number = m_tracer.symbols.env().addUnbacked({});
+  Ref made = makeSym({{number, SymKind::Int}, node, {}, {}});
+  m_byExpression[m_tracer.symbols.env().expression(number).text()] = made;
+  return made;
+}
+
+Ref OutputGraph::bodyNumber() { return unbackedNumber(m_graph.getAttr("unbacked_symint")); }
+
 bool OutputGraph::isUnused(NodeId id, const std::unordered_set<std::uint32_t>& outputs) const {
   const Node& node = m_graph.node(id);
   if (!node.users().empty() || outputs.contains(id.index)) return false;
@@ -100,6 +109,7 @@ Ref OutputGraph::cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs
   std::unordered_set<std::uint32_t> given, inside, results;
   visitNodes(ownInputs, [&](NodeId node) {
     body->own.push_back(node);
+    body->ownNames.push_back(m_graph.node(node).target());
     given.insert(node.index);
   });
   visitNodes(outputs, [&](NodeId node) { results.insert(node.index); });
@@ -165,7 +175,7 @@ void OutputGraph::installBody(PyObject* object, const std::string& base, PyObjec
     body.inputs.push_back(id);
   };
   for (std::size_t k = 0; k < body.own.size(); ++k)
-    add(body.own[k], k > 0 ? fmt::format("child_{}", k) : "child", nullptr);
+    add(body.own[k], k > 0 ? fmt::format("{}_{}", body.ownNames[k], k) : body.ownNames[k], nullptr);
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(operands); ++k) {
     const NodeId id = nodeInObject(PyTuple_GET_ITEM(operands, k));
     const bool known = m_graph.contains(id);
@@ -201,15 +211,16 @@ Ref OutputGraph::callHigherOrder(const std::string& target, PyObject* callable, 
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(results); ++k) {
     PyObject* example = PyTuple_GET_ITEM(results, k);
     const ProxyState* proxy = proxyOf(example);
-    if (proxy == nullptr) {
+    if (proxy == nullptr && symOf(example) == nullptr) {
       PyTuple_SET_ITEM(tuple.get(), k, Py_NewRef(example));
       continue;
     }
     const Ref index = Ref::steal(PyLong_FromSsize_t(k));
     const NodeId node = record(Opcode::CallFunction, "operator.getitem",
                                {{}, {}, getitem, Ref::steal(PyTuple_Pack(2, whole.get(), index.get())), {}});
-    noteMeta(node, proxy->fake);
-    PyTuple_SET_ITEM(tuple.get(), k, wrapTensorValue(proxy->fake, node).release());
+    if (proxy != nullptr) noteMeta(node, proxy->fake);
+    PyTuple_SET_ITEM(tuple.get(), k,
+                     (proxy != nullptr ? wrapTensorValue(proxy->fake, node) : unbackedNumber(node)).release());
   }
   return tuple;
 }

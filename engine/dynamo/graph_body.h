@@ -11,6 +11,7 @@ struct GraphBody {
   std::string name;         ///< "cond_true_0"; empty until it is installed
   std::vector<Node> nodes;  ///< as they stood in the graph around it
   std::vector<NodeId> own;  ///< inputs that are the body's own, by order
+  std::vector<std::string> ownNames;
   std::vector<Ref> lifted;  ///< tensors and numbers from around it: proxies, by order of first use
   std::vector<TracedCall> calls;
   Ref output;   ///< proxies in tuples and lists

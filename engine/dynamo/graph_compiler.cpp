@@ -17,6 +17,11 @@ GraphCompiler& theCompiler() {
   return compiler;
 }
 
+GraphExporter& theExporter() {
+  static GraphExporter exporter;
+  return exporter;
+}
+
 std::string lastPart(const std::string& target) { return target.substr(target.rfind('.') + 1); }
 
 /// `add_`, `__iadd__`, `setitem`.
@@ -63,6 +68,13 @@ bool needsGradient(const ValueList& inputs) {
 }  // namespace
 
 void setGraphCompiler(GraphCompiler compiler) { theCompiler() = std::move(compiler); }
+
+void setGraphExporter(GraphExporter exporter) { theExporter() = std::move(exporter); }
+
+Result<std::string> exportGraph(const std::string& request) {
+  if (!theExporter()) return fail(ErrorCode::UnsupportedOp, "torch.export has no dynamic sizes here");
+  return theExporter()(request);
+}
 
 Result<GraphRunner> compileGraph(const std::string& backend, const Graph& graph, const CompiledFrame& frame) {
   if (!theCompiler()) return fail(ErrorCode::UnsupportedOp, "no compiler is there");

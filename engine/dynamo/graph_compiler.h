@@ -14,6 +14,12 @@ namespace kerf::inline dynamo {
 using GraphCompiler = std::function<Result<GraphRunner>(const std::string& text, const std::string& backend)>;
 void setGraphCompiler(GraphCompiler compiler);
 
+/// Makes ATen calls of a graph for torch.export: JSON in and out, which torch/export/_dynamic.py writes and reads.
+using GraphExporter = std::function<Result<std::string>(const std::string& request)>;
+void setGraphExporter(GraphExporter exporter);
+/// UnsupportedOp where none is set.
+Result<std::string> exportGraph(const std::string& request);
+
 /// The frame's graph, compiled. UnsupportedOp for what stays with the interpreter: gradients, random numbers, graphs that
 /// write into their inputs.
 Result<GraphRunner> compileGraph(const std::string& backend, const Graph& graph, const CompiledFrame& frame);

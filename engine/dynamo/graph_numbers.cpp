@@ -57,9 +57,31 @@ void OutputGraph::placeSymbols(const Tensor& fake) {
         computeExpression(Symbolic::symbol(name));
 }
 
+/// Sizes of a result that only running the graph gives are asked of it.
+void OutputGraph::noteUnbacked(const Tensor& fake, PyObject* proxy) {
+  const SymSizes sizes = fake.symSizes();
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (!sizes[k].isSymbolic()) continue;
+    const Symbolic size = m_tracer.symbols.env().expression(sizes[k]);
+    if (isKind(size, NodeKind::Symbol) && m_tracer.symbols.isUnbacked(size))
+      m_sizedBy.try_emplace(size.text(), Ref::borrow(proxy), static_cast<std::int64_t>(k));
+  }
+}
+
+/// tensor.size(dim)
+Ref OutputGraph::placeUnbacked(const Symbolic& expression) {
+  const auto sized = m_sizedBy.find(expression.text());
+  if (sized == m_sizedBy.end()) cannotCompute(expression);
+  const auto& [tensor, dim] = sized->second;
+  const Ref args = Ref::steal(PyTuple_Pack(2, tensor.get(), Ref::steal(PyLong_FromLongLong(dim)).get()));
+  const NodeId node = record(Opcode::CallMethod, "size", {{}, "size", {}, args, {}});
+  m_numbers.insert(node.index);
+  return makeSym({{m_tracer.symbols.env().intern(expression), SymKind::Int}, node, {}, {}});
+}
+
 Ref OutputGraph::placeSymbol(const Symbolic& expression) {
   const InputSymbol* symbol = m_tracer.symbols.find(expression.text());
-  if (symbol == nullptr) cannotCompute(expression);
+  if (symbol == nullptr) return placeUnbacked(expression);
   const bool isSize = symbol->source->kind() == Source::Kind::Size;
   const bool isFloat = PyFloat_Check(symbol->number.get());
   const std::string name = isSize ? symbol->name : inputNameOf(symbol->source->name());
@@ -145,7 +167,8 @@ Ref OutputGraph::wrapComputed(const Value& value, NodeId node) {
     return made;
   }
   state->node = node;
-  m_numbers.insert(node.index);
+  // Dynamo keeps x.item() though nothing uses it.
+  if (m_graph.node(node).target() != "item") m_numbers.insert(node.index);
   m_byExpression[m_tracer.symbols.expression(*number).text()] = made;
   return made;
 }

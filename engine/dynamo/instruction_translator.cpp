@@ -126,6 +126,14 @@ void InstructionTranslator::step() {
   handle(*this, now);
 }
 
+void InstructionTranslator::stepOnSymbols() {
+  try {
+    step();
+  } catch (const SymbolicFailure& failure) {
+    dataDependent(failure.error.message);
+  }
+}
+
 /// Goes to the handler of the pending exception, as CPython's table says; false where there is none.
 bool InstructionTranslator::unwind() {
   const ExceptionEntry* entry = m_bytecode.handlerOf(m_current);
@@ -154,7 +162,7 @@ InstructionTranslator::Stop InstructionTranslator::run() {
     while (!m_stop) {
       try {
         if (std::exchange(m_throwFirst, false)) throw PythonRaised{};
-        step();
+        stepOnSymbols();
       } catch (const PythonRaised&) {
         if (!unwind()) throw;
       } catch (Unsupported& reason) {

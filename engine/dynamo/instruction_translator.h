@@ -108,6 +108,8 @@ class InstructionTranslator {
 
  private:
   void step();
+  /// step(), where what rests on a number that only running the graph gives is a graph break.
+  void stepOnSymbols();
   bool unwind();
   void noteStep();
 

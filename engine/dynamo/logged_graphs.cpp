@@ -1,6 +1,7 @@
 #include "engine/dynamo/logged_graphs.h"
 
 #include "engine/dynamo/graph_body.h"
+#include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/submodules.h"
 #include "engine/torch_api/conversions.h"
@@ -36,6 +37,7 @@ GraphModule withBodies(const Graph& graph, const LoggedGraph& logged) {
 }
 
 std::string readableText(const LoggedGraph& logged) {
+  if (!logged.exported.empty()) return logged.exported;
   PythonCodeOptions options;
   options.annotateValues = options.includeStride = options.includeDevice = options.includeStackTraces = true;
   return printReadable(withBodies(logged.graph, logged), options);
@@ -46,9 +48,58 @@ PyObject* keep(PyObject*, PyObject* bytes) {
   Py_RETURN_NONE;
 }
 
+/// exported(name, text, inputs): what torch.export made. It counts for no graph that torch.compile made.
+PyObject* noteExported(PyObject*, PyObject* args) {
+  const char *name = nullptr, *text = nullptr;
+  PyObject* inputs = nullptr;
+  if (PyArg_ParseTuple(args, "ssO!", &name, &text, &PyList_Type, &inputs) == 0) return nullptr;
+  CaptureLog& log = captureLog();
+  LoggedGraph made;
+  made.name = name;
+  made.exported = text;
+  std::int64_t bytes = 0;
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(inputs); ++k) bytes += bytesOf(PyList_GET_ITEM(inputs, k));
+  for (Py_ssize_t k = 0; bytes < log.inputBytes && k < PyList_GET_SIZE(inputs); ++k) {
+    made.inputs.push_back(copyOf(PyList_GET_ITEM(inputs, k)));
+    if (!made.inputs.back()) return nullptr;
+  }
+  log.inputBytes -= made.inputs.empty() ? 0 : bytes;
+  log.exported.push_back(std::move(made));
+  Py_RETURN_NONE;
+}
+
+/// The log as it was when torch.export began to trace.
+CaptureLog& logBefore() {
+  static CaptureLog log;
+  return log;
+}
+
+/// apart(begins): what is traced between apart(True) and apart(False) leaves nothing in the log.
+PyObject* logApart(PyObject*, PyObject* begins) {
+  CaptureLog& log = captureLog();
+  if (begins == Py_True) {
+    logBefore() = std::exchange(log, {});
+    log.inputBytes = 0;
+  } else {
+    log = std::exchange(logBefore(), {});
+  }
+  Py_RETURN_NONE;
+}
+
+/// export_graph(request): JSON of exportGraph.
+PyObject* exportRequest(PyObject*, PyObject* request) {
+  const auto made = exportGraph(textOf(request));
+  if (!made) return raise(made.error());
+  return makeText(*made).release();
+}
+
 PyObject* graphs(PyObject*, PyObject*) {
   const Ref list = Ref::steal(PyList_New(0));
-  for (const LoggedGraph& logged : captureLog().graphs) {
+  std::vector<const LoggedGraph*> all;
+  for (const auto* of : {&captureLog().graphs, &captureLog().exported})
+    for (const LoggedGraph& logged : *of) all.push_back(&logged);
+  for (const LoggedGraph* each : all) {
+    const LoggedGraph& logged = *each;
     Ref inputs = Ref::borrow(Py_None);
     if (!logged.inputs.empty()) {
       inputs = Ref::steal(PyList_New(0));
@@ -85,8 +136,12 @@ void keepInputs(const CompiledFrame& frame, LoggedGraph& graph) {
 }
 
 bool addLoggedGraphs(PyObject* module) {
-  static PyMethodDef functions[] = {
-      {"keep_inputs", keep, METH_O, nullptr}, {"graphs", graphs, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef functions[] = {{"keep_inputs", keep, METH_O, nullptr},
+                                    {"graphs", graphs, METH_NOARGS, nullptr},
+                                    {"exported", noteExported, METH_VARARGS, nullptr},
+                                    {"apart", logApart, METH_O, nullptr},
+                                    {"export_graph", exportRequest, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -225,7 +225,9 @@ void OutputGraph::noteMeta(NodeId node, const Tensor& fake) {
 Ref OutputGraph::wrap(const Value& value, NodeId node, const std::string& name) {
   if (value.isTensor()) {
     noteMeta(node, value.tensor());
-    return wrapTensorValue(value.tensor(), node);
+    Ref made = wrapTensorValue(value.tensor(), node);
+    noteUnbacked(value.tensor(), made.get());
+    return made;
   }
   if (value.as<SymNumber>() != nullptr || isOnNumbers(name, m_calls.back().args.get()))
     return wrapComputed(value, node);

@@ -73,6 +73,8 @@ class OutputGraph {
   std::uint32_t beginBody();
   /// An input of the body itself.
   Ref bodyInput(const Tensor& fake);
+  /// The same of an int: a number that only running the graph gives.
+  Ref bodyNumber();
   /// Takes out what was recorded in a range: a GraphBody that takes `ownInputs`, and what it uses from around it, and
   /// gives `outputs` (tuples and lists of tensors). `keepNodes`: the graph goes on showing them.
   Ref cutBody(BodyRange range, PyObject* ownInputs, PyObject* outputs, bool keepNodes);
@@ -126,6 +128,9 @@ class OutputGraph {
   Ref withSizes(PyObject* value);
   Ref recordWhole(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
   Ref placeSymbol(const Symbolic& expression);
+  Ref placeUnbacked(const Symbolic& expression);
+  Ref unbackedNumber(NodeId node);
+  void noteUnbacked(const Tensor& fake, PyObject* proxy);
   Ref recordNumbers(const std::string& target, const char* python, const Ref& args);
   static bool isOnNumbers(const std::string& name, PyObject* args);
   bool isNumber(NodeId node) const { return m_numbers.contains(node.index); }
@@ -134,6 +139,8 @@ class OutputGraph {
   Graph m_graph;
   std::unordered_map<std::string, Ref> m_byExpression;  ///< numbers that nodes give, by their text
   std::unordered_set<std::uint32_t> m_numbers;          ///< nodes that compute numbers
+  /// Sizes that only running the graph gives, by symbol: of which tensor and dim they are.
+  std::unordered_map<std::string, std::pair<Ref, std::int64_t>> m_sizedBy;
   std::vector<FrameInput> m_inputs;
   std::vector<TracedCall> m_calls;
   /// torch.Size objects with symbols in them: the node that gives the whole.

@@ -233,6 +233,7 @@ Ref Rebuilder::makeTensor(PyObject* value, Ref made) {
   const bool isOther = proxy.isRecast && reinterpret_cast<PyObject*>(Py_TYPE(made.get())) != proxy.pythonClass.get();
   if (answersCalls(proxy) || isOther)
     made = Ref::steal(PyObject_CallMethod(made.get(), "as_subclass", "O", proxy.pythonClass.get()));
+  if (made && proxy.isNumber) return Ref::steal(PyObject_CallMethod(made.get(), "item", nullptr));
   if (!made || !proxy.attributes) return made;
   m_memo[value] = made;
   PyObject *key = nullptr, *item = nullptr;

@@ -146,21 +146,33 @@ VariableTracker SideEffects::wrapDict(PyObject* real, const SourcePtr& source) {
   PyObject* value = nullptr;
   const Ref snapshot = Ref::steal(PyDict_Copy(real));
   const NativeScope native;
-  for (Py_ssize_t at = 0; snapshot && PyDict_Next(snapshot.get(), &at, &key, &value) != 0;) {
+  Py_ssize_t place = 0;
+  for (Py_ssize_t at = 0; snapshot && PyDict_Next(snapshot.get(), &at, &key, &value) != 0; ++place) {
+    // A tensor is found under what stands for it.
+    const Ref own = isTensor(key) ? wrap(key, Source::placedKey(source, place)).value : Ref::borrow(key);
     const Ref item = wrap(value, dictItem(snapshot.get(), source, key)).value;
-    m_tracer.checkStatus(setRawItem(copy.get(), key, item.get()));
-    m_tracer.checkStatus(PyDict_SetItem(original.get(), key, item.get()));
+    m_tracer.checkStatus(setRawItem(copy.get(), own.get(), item.get()));
+    m_tracer.checkStatus(PyDict_SetItem(original.get(), own.get(), item.get()));
   }
   copyOwnDict(real, copy.get());
   return {copy, source, false};
 }
 
 VariableTracker SideEffects::wrapSet(PyObject* real, const SourcePtr& source) {
-  Ref copy = Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(real)), real));
+  // A tensor is found as what stands for it. The guard of the set says that it is the same one.
+  Ref items = Ref::steal(PySequence_List(real));
+  for (Py_ssize_t k = 0; items && k < PyList_GET_SIZE(items.get()); ++k)
+    if (PyObject* item = PyList_GET_ITEM(items.get(), k); source && isTensor(item)) {
+      const SourcePtr own =
+          Source::constant("list(" + source->name() + ")[" + std::to_string(k) + "]", Ref::borrow(item));
+      PyList_SetItem(items.get(), k, wrap(item, own).value.release());
+    }
+  if (!items) throw PythonRaised{};
+  Ref copy = Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(real)), items.get()));
   if (!copy) throw PythonRaised{};
-  if (copy.get() == real) copy = Ref::steal(PyFrozenSet_New(real));
+  if (copy.get() == real) copy = Ref::steal(PyFrozenSet_New(items.get()));
   StandIn standIn{StandIn::Kind::Set, copy, Ref::borrow(real), source, false, {}, {}, {}};
-  standIn.original = Ref::steal(PyFrozenSet_New(real));
+  standIn.original = Ref::steal(PyFrozenSet_New(items.get()));
   if (copy.get() == real) return {copy, source, true};
   add(std::move(standIn));
   return {copy, source, false};
@@ -250,7 +262,9 @@ SourcePtr SideEffects::itemSource(const StandIn& standIn, PyObject* key, PyObjec
   if (standIn.kind == StandIn::Kind::Dict) {
     PyObject* before = PyDict_GetItemWithError(standIn.original.get(), key);
     PyErr_Clear();
-    return before == item ? dictItem(standIn.original.get(), standIn.source, key) : nullptr;
+    if (before != item) return nullptr;
+    const ProxyState* tensor = proxyOf(key);
+    return dictItem(standIn.original.get(), standIn.source, tensor && tensor->real ? tensor->real.get() : key);
   }
   if (!PyLong_CheckExact(key)) return nullptr;
   Py_ssize_t index = PyLong_AsSsize_t(key);

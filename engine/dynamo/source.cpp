@@ -42,6 +42,14 @@ Ref valueAt(PyObject* dict, int place) {
   return Ref::borrow(value);
 }
 
+Ref keyAt(PyObject* dict, int place) {
+  PyObject* key = nullptr;
+  Py_ssize_t at = 0;
+  for (int k = 0; k <= place; ++k)
+    if (!PyDict_Check(dict) || PyDict_Next(dict, &at, &key, nullptr) == 0) return {};
+  return Ref::borrow(key);
+}
+
 Ref plainItem(PyObject* base, PyObject* key) {
   if (PyDict_Check(base)) return Ref::borrow(PyDict_GetItemWithError(base, key));
   if (PyTuple_Check(base) || PyList_Check(base)) {
@@ -107,6 +115,13 @@ SourcePtr Source::placedItem(SourcePtr base, Py_ssize_t place) {
   return made;
 }
 
+SourcePtr Source::placedKey(SourcePtr base, Py_ssize_t place) {
+  const std::string full = "list(dict.keys(" + base->name() + "))[" + std::to_string(place) + "]";
+  auto made = make(Kind::PlacedKey, std::move(base), {}, full);
+  made->m_slot = static_cast<int>(place);
+  return made;
+}
+
 SourcePtr Source::type(SourcePtr base) {
   const std::string full = "type(" + base->name() + ")";
   return make(Kind::Type, std::move(base), {}, full);
@@ -130,6 +145,12 @@ SourcePtr Source::constant(std::string name, Ref object) {
   return made;
 }
 
+SourcePtr Source::random(int number) {
+  auto made = make(Kind::Random, nullptr, {}, "random_value_" + std::to_string(number));
+  made->m_slot = number;
+  return made;
+}
+
 Ref Source::evaluateOn(PyObject* base) const {
   if (m_kind == Kind::Type) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(base)));
   if (m_kind == Kind::TypeDict)
@@ -141,6 +162,7 @@ Ref Source::evaluateOn(PyObject* base) const {
     return dim < sizes.size() ? Ref::steal(PyLong_FromLongLong(sizes[dim])) : Ref();
   }
   if (m_kind == Kind::PlacedItem) return valueAt(base, m_slot);
+  if (m_kind == Kind::PlacedKey) return keyAt(base, m_slot);
   if (m_kind == Kind::Item) {
     Ref found = plainItem(base, m_key.get());
     PyErr_Clear();
@@ -152,6 +174,10 @@ Ref Source::evaluateOn(PyObject* base) const {
 
 Ref Source::evaluate(const FrameScope& scope) const {
   if (m_kind == Kind::Constant) return m_key;
+  if (m_kind == Kind::Random) {
+    const auto number = static_cast<std::size_t>(m_slot);
+    return scope.drawn != nullptr && number < scope.drawn->size() ? (*scope.drawn)[number] : Ref();
+  }
   if (m_kind == Kind::Global) {
     const Ref key = makeText(m_text);
     Ref found = Ref::borrow(PyDict_GetItemWithError(scope.globals, key.get()));

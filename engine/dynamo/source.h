@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/python/reference.h"
 
@@ -14,6 +15,7 @@ struct FrameScope {
   /// Value of a local or free variable by its place in the frame; null where it is unbound.
   std::function<PyObject*(int slot)> local;
   PyObject* globals = nullptr;
+  const std::vector<Ref>* drawn = nullptr;  ///< values of draws of Python's module random, in a run of compiled code
 };
 
 class Source;
@@ -21,7 +23,7 @@ using SourcePtr = std::shared_ptr<const Source>;
 
 class Source {
  public:
-  enum class Kind { Local, Cell, Global, Attr, Item, PlacedItem, Type, TypeDict, Size, Constant };
+  enum class Kind { Local, Cell, Global, Attr, Item, PlacedItem, PlacedKey, Type, TypeDict, Size, Constant, Random };
 
   static SourcePtr local(std::string name, int slot);
   /// The cell object itself of a local or free variable, not what it holds.
@@ -31,11 +33,15 @@ class Source {
   static SourcePtr item(SourcePtr base, Ref key);
   /// The value of a dict's entry at a place, whatever its key is.
   static SourcePtr placedItem(SourcePtr base, Py_ssize_t place);
+  /// The key of a dict's entry at a place.
+  static SourcePtr placedKey(SourcePtr base, Py_ssize_t place);
   static SourcePtr type(SourcePtr base);
   /// What a class itself has: dict(C.__dict__).
   static SourcePtr typeDict(SourcePtr base);
   /// x.size()[dim]
   static SourcePtr size(SourcePtr base, std::int64_t dim);
+  /// What the n-th draw of Python's module random gave in this run.
+  static SourcePtr random(int number);
   /// An object that always is the same one: a module's dict, a function met on the way.
   static SourcePtr constant(std::string name, Ref object);
 

@@ -77,6 +77,13 @@ Symbolic symExpressionOf(FrameTracer& tracer, PyObject* object) {
   return Symbolic::integer(PyLong_AsLongLong(object));
 }
 
+/// Only running the graph tells: a node, unless ranges do.
+Ref compareUnbacked(FrameTracer& tracer, const char* name, const Symbolic& condition, PyObject* a, PyObject* b) {
+  if (const auto known = tracer.symbols.env().known(condition)) return Ref::borrow(*known ? Py_True : Py_False);
+  return tracer.graph.callFunction("operator." + std::string(name), operatorFunction(name).get(),
+                                   Ref::steal(PyTuple_Pack(2, a, b)).get(), nullptr);
+}
+
 PyObject* symCompare(PyObject* a, PyObject* b, int op) {
   static constexpr const char* relations[] = {"Lt", "Le", "Eq", "Ne", "Gt", "Ge"};
   static constexpr const char* operators[] = {"lt", "le", "eq", "ne", "gt", "ge"};
@@ -89,13 +96,21 @@ PyObject* symCompare(PyObject* a, PyObject* b, int op) {
       const auto holds = condition->evaluateBool();
       return Ref::borrow(holds && *holds ? Py_True : Py_False);
     }
+    if (tracer.symbols.isUnbacked(*condition)) return compareUnbacked(tracer, operators[op], *condition, a, b);
     return Ref::borrow(tracer.symbols.decide(*condition) ? Py_True : Py_False);
   });
 }
 
 int symTruth(PyObject* self) {
+  if (symOf(self)->number.kind == SymKind::Bool) {
+    const Ref holds = Ref::steal(whileTracing([&](FrameTracer& tracer) {
+      return Ref::borrow(tracer.symbols.decide(symExpressionOf(tracer, self)) ? Py_True : Py_False);
+    }));
+    return holds ? (holds.get() == Py_True ? 1 : 0) : -1;
+  }
   const Ref zero = Ref::steal(PyLong_FromLong(0));
   const Ref answer = Ref::steal(symCompare(self, zero.get(), Py_NE));
+  if (answer && symOf(answer.get()) != nullptr) return symTruth(answer.get());
   return answer ? (answer.get() == Py_True ? 1 : 0) : -1;
 }
 

@@ -77,6 +77,12 @@ std::string comparisonText(const std::string& text) {
 
 }  // namespace
 
+void dataDependent(const std::string& message) {
+  unsupported("Consider annotating your code using torch._check*(). " + message,
+              "A number that the graph computes decides what is traced.", message,
+              {"Use `torch._check` to say what holds of the number, or `torch.cond` to branch on it."});
+}
+
 FrameSymbols::FrameSymbols() : m_env(std::make_shared<ShapeEnv>()), m_scope(*m_env) {}
 
 const InputSymbol* FrameSymbols::find(std::string_view name) const {
@@ -147,7 +153,24 @@ std::optional<SymNumber> FrameSymbols::numberOf(PyObject* number, const SourcePt
   return SymNumber{m_env->addSymbol({name, PyLong_AsLongLong(number), {}, source->name(), false}), SymKind::Int};
 }
 
+bool FrameSymbols::isUnbacked(const Symbolic& expression) const {
+  const auto names = expression.symbols();
+  return std::ranges::any_of(names, [this](const std::string& name) { return find(name) == nullptr; });
+}
+
+void FrameSymbols::assume(const Symbolic& condition) {
+  if (!m_env->assume(condition))
+    unsupported("Data dependent operator", "`torch._check` says what is known to be false.", condition.text());
+}
+
 Ref FrameSymbols::hintOf(SymNumber number) const {
+  const Symbolic asked = m_env->expression(m_env->resolved(number.value));
+  if (isUnbacked(asked))
+    dataDependent(fmt::format("Could not extract specialized {} from data-dependent expression {} (unhinted: {})",
+                              number.kind == SymKind::Float  ? "float"
+                              : number.kind == SymKind::Bool ? "bool"
+                                                             : "integer",
+                              asked.text(), asked.text()));
   const auto value = evaluated(m_env->expression(number.value), [&](std::string_view name) {
     const InputSymbol* symbol = find(name);
     return symbol ? symbol->number : Ref();
@@ -162,6 +185,11 @@ Ref FrameSymbols::hintOf(SymNumber number) const {
 
 bool FrameSymbols::decide(const Symbolic& condition) {
   const auto names = condition.symbols();
+  if (isUnbacked(condition)) {
+    if (const auto known = m_env->known(condition)) return *known;
+    dataDependent(fmt::format("Could not guard on data-dependent expression {} (unhinted: {}).", condition.text(),
+                              condition.text()));
+  }
   const bool isReal = std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("zf"); });
   if (!isReal) try {
       const bool holds = m_env->decide(condition);
@@ -225,7 +253,8 @@ Guard FrameSymbols::guardOf(const Symbolic& condition) const {
 
 std::vector<Guard> FrameSymbols::guards() const {
   std::vector<Guard> all;
-  for (const ShapeGuard& guard : m_env->guards()) all.push_back(guardOf(guard.expression));
+  for (const ShapeGuard& guard : m_env->guards())
+    if (!isUnbacked(guard.expression)) all.push_back(guardOf(guard.expression));
   for (const Symbolic& condition : m_conditions) all.push_back(guardOf(condition));
   for (const auto& [a, b] : m_sameSizes) {
     Guard guard;

@@ -23,6 +23,9 @@ struct InputSymbol {
   Ref number;  ///< what it is now: an int or a float
 };
 
+/// A graph break: a number that only running the graph gives would decide what is traced.
+[[noreturn]] void dataDependent(const std::string& message);
+
 class FrameSymbols {
  public:
   FrameSymbols();
@@ -44,6 +47,10 @@ class FrameSymbols {
     return expression({m_env->intern(Symbolic::symbol(name)), SymKind::Int}).symbols();
   }
   const InputSymbol* find(std::string_view name) const;
+  /// Whether it depends on numbers that only running the graph gives (u0, zuf0).
+  bool isUnbacked(const Symbolic& expression) const;
+  /// torch._check of such a condition: decisions that follow take it for true.
+  void assume(const Symbolic& condition);
   bool isEmpty() const { return m_symbols.empty(); }
   /// The conditions under which the graph holds.
   std::vector<Guard> guards() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/dynamo/settings.h"
 #include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
@@ -187,9 +188,13 @@ Ref sizesOrOne(const SymSizes& sizes, PyObject* args, PyObject* kwargs, bool asS
                "`export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph."});
 }
 
+bool isNumberMethod(const std::string& name) {
+  return name == "item" || name == "__int__" || name == "__float__" || name == "__index__";
+}
+
 void refuseDataMethods(const std::string& name) {
-  if (name == "item" || name == "__int__" || name == "__float__" || name == "__index__") breakOnItem(name);
-  if (name == "tolist" || name == "numpy" || name == "data_ptr" || name == "__bool__")
+  if (isNumberMethod(name) && !capturesScalars()) breakOnItem(name);
+  if ((name == "tolist" && !capturesScalars()) || name == "numpy" || name == "data_ptr" || name == "__bool__")
     unsupported("Unsupported Tensor." + name + "() call", "Dynamo cannot trace what needs a tensor's data.", name);
   if (name == "requires_grad_")
     unsupported("Unsupported Tensor.requires_grad_() call",
@@ -200,7 +205,7 @@ void refuseDataMethods(const std::string& name) {
                 "call_method TensorVariable() backward () {}");
   static const std::array<std::string_view, 5> dynamic = {"nonzero", "unique", "masked_select", "unique_consecutive",
                                                           "argwhere"};
-  if (std::ranges::find(dynamic, name) != dynamic.end())
+  if (std::ranges::find(dynamic, name) != dynamic.end() && !capturesDynamicShapes())
     unsupported(
         "Dynamic shape operator", "Operator `" + name + "`'s output shape depends on input Tensor data.", name,
         {"Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops "
@@ -209,6 +214,7 @@ void refuseDataMethods(const std::string& name) {
 
 /// x[mask], where the mask is a tensor of bool: how many items there are is in the data.
 void refuseMasks(PyObject* key) {
+  if (capturesDynamicShapes()) return;
   if (const ProxyState* proxy = proxyOf(key))
     if (proxy->fake.dtype() == DType::Bool || proxy->fake.dtype() == DType::UInt8)
       unsupported("Dynamic shape operator",
@@ -220,7 +226,7 @@ void refuseMasks(PyObject* key) {
 
 /// x[i, 0] with an integer tensor i of no dimensions: torch takes its number.
 void refuseScalarIndexes(PyObject* key) {
-  if (!PyTuple_Check(key)) return;
+  if (!PyTuple_Check(key) || capturesScalars()) return;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k)
     if (const ProxyState* proxy = proxyOf(PyTuple_GET_ITEM(key, k)))
       if (proxy->fake.dim() == 0 && !isFloating(proxy->fake.dtype()))
@@ -229,6 +235,19 @@ void refuseScalarIndexes(PyObject* key) {
             "Operator `aten._local_scalar_dense.default` has a non-Tensor output whose value is dependent on the "
             "data of Tensor inputs.",
             "aten._local_scalar_dense.default");
+}
+
+/// What is computed of the program's numbers alone is a number, too.
+void keepNumber(PyObject* args, PyObject* result) {
+  ProxyState* made = proxyOf(result);
+  if (made == nullptr) return;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
+    if (const ProxyState* proxy = proxyOf(PyTuple_GET_ITEM(args, k)); proxy != nullptr && !proxy->isNumber) return;
+  made->isNumber = true;
+  const DType dtype = made->fake.dtype();
+  made->pythonClass = Ref::borrow(reinterpret_cast<PyObject*>(dtype == DType::Bool ? &PyBool_Type
+                                                              : isFloating(dtype)  ? &PyFloat_Type
+                                                                                   : &PyLong_Type));
 }
 
 void shareIdentity(ProxyState& a, ProxyState& b) {
@@ -290,6 +309,9 @@ bool isTensorMethod(PyObject* object, Ref& self, std::string& name) {
   return true;
 }
 
+bool capturesScalars() { return dynamoSetting("capture_scalar_outputs", 0) != 0; }
+bool capturesDynamicShapes() { return dynamoSetting("capture_dynamic_output_shape_ops", 0) != 0; }
+
 /// x[i] with a symbol: torch.select, for an index would ask for its number.
 Ref selectBySymbol(FrameTracer& tracer, PyObject* self, PyObject* index) {
   const Ref zero = Ref::steal(PyLong_FromLong(0));
@@ -324,6 +346,7 @@ Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
     }
   const Ref function = operatorFunction(name);
   Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);
+  keepNumber(args, result.get());
   if (op.size() > 3 && op[0] == 'i' && op != "invert") {
     ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
     if (ProxyState* made = proxyOf(result.get()); self && made) {
@@ -345,6 +368,37 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
   return Ref::borrow(Py_None);
 }
 
+namespace {
+
+/// x.item(), int(x), float(x) as a number of the graph.
+Ref numberOf(FrameTracer& tracer, PyObject* self, const std::string& name) {
+  Ref item = tracer.graph.callMethod("item", Ref::steal(PyTuple_Pack(1, self)).get(), nullptr);
+  PyTypeObject* type = name == "__float__" ? &PyFloat_Type : name == "item" ? nullptr : &PyLong_Type;
+  if (type == nullptr || symOf(item.get()) == nullptr) return item;
+  return callOnNumbers(tracer, reinterpret_cast<PyObject*>(type), Ref::steal(PyTuple_Pack(1, item.get())).get());
+}
+
+/// x.tolist(): each item is a number of the graph.
+Ref listOfItems(FrameTracer& tracer, PyObject* self) {
+  const Tensor& fake = proxyOf(self)->fake;
+  if (isFloating(fake.dtype()) || isComplex(fake.dtype()) || fake.dtype() == DType::Bool)
+    unsupported("Tensor.tolist() with non-integer tensor",
+                "Dynamo currently does not support tracing `tolist()` on non-integer tensors.",
+                "call_method TensorVariable() tolist () {}",
+                {"Ensure the input tensor to `tolist()` is an integer type."});
+  if (fake.dim() == 0) return numberOf(tracer, self, "item");
+  Ref list = Ref::steal(PyList_New(0));
+  const std::int64_t count = fake.size(0);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Ref args = Ref::steal(PyTuple_Pack(2, self, numberObject(k).get()));
+    const Ref row = tensorOperator(tracer, "getitem", args.get());
+    PyList_Append(list.get(), listOfItems(tracer, row.get()).get());
+  }
+  return list;
+}
+
+}  // namespace
+
 Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, PyObject* args, PyObject* kwargs) {
   tracer.noteTensor(self);
   if (name == "as_subclass" && PyTuple_GET_SIZE(args) == 1 && PyType_Check(PyTuple_GET_ITEM(args, 0)) &&
@@ -357,6 +411,8 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
   if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
   if (name == "type" && PyTuple_GET_SIZE(args) == 0 && kwargs == nullptr) return typeText(proxy.fake);
   refuseDataMethods(name);
+  if (name == "tolist") return listOfItems(tracer, self);
+  if (isNumberMethod(name)) return numberOf(tracer, self, name);
   if (name == "__getitem__")
     return tensorOperator(tracer, "getitem", Ref::steal(PyTuple_Pack(2, self, PyTuple_GET_ITEM(args, 0))).get());
   if (name == "add_" && kwargs != nullptr && PyTuple_GET_SIZE(args) == 1)

@@ -26,6 +26,9 @@ std::string graphFunctionName(PyObject* callable);
 /// A call of such a function: a node, a constant, or a graph break.
 Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* callable, PyObject* args,
                        PyObject* kwargs);
+/// torch._dynamo.config says that .item() is a number of the graph, and x.nonzero() a tensor of it.
+bool capturesScalars();
+bool capturesDynamicShapes();
 /// An object of module torch by its path: "Size".
 Ref torchObject(const char* name);
 

@@ -89,11 +89,14 @@ int assignItem(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 Py_ssize_t length(PyObject* self) {
-  if (FrameTracer* tracer = FrameTracer::active()) tracer->noteTensor(self);
-  const Tensor& fake = asProxy(self)->state->fake;
-  if (fake.dim() > 0) return static_cast<Py_ssize_t>(fake.size(0));
-  PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
-  return -1;
+  const Ref size = Ref::steal(whileTracing([&](FrameTracer& tracer) {
+    tracer.noteTensor(self);
+    const Tensor& fake = asProxy(self)->state->fake;
+    if (fake.dim() > 0) return Ref::steal(PyLong_FromLongLong(fake.size(0)));
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    throw PythonRaised{};
+  }));
+  return size ? PyLong_AsSsize_t(size.get()) : -1;
 }
 
 PyObject* iterate(PyObject* self) {
@@ -115,7 +118,8 @@ int truth(PyObject* self) {
 
 PyObject* asNumber(PyObject* self) {
   return whileTracing([&](FrameTracer& tracer) {
-    return tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr);
+    Ref number = tensorMethod(tracer, self, "item", Ref::steal(PyTuple_New(0)).get(), nullptr);
+    return symOf(number.get()) != nullptr ? specialise(tracer, *symOf(number.get())) : std::move(number);
   });
 }
 

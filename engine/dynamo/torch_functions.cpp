@@ -111,7 +111,7 @@ Ref traceTorchFunction(FrameTracer& tracer, const std::string& name, PyObject* c
   if (std::ranges::find(answered, last) != answered.end() && PyTuple_GET_SIZE(args) == 1 &&
       proxyOf(PyTuple_GET_ITEM(args, 0)) != nullptr)
     return tensorMethod(tracer, PyTuple_GET_ITEM(args, 0), last, Ref::steal(PyTuple_New(0)).get(), nullptr);
-  if (kDynamicShapes.contains(last) || (last == "where" && PyTuple_GET_SIZE(args) == 1))
+  if ((kDynamicShapes.contains(last) || (last == "where" && PyTuple_GET_SIZE(args) == 1)) && !capturesDynamicShapes())
     unsupported("Dynamic shape operator", "Operator `" + last + "`'s output shape depends on input Tensor data.", name,
                 {"Enable tracing of dynamic shape operators with "
                  "`torch._dynamo.config.capture_dynamic_output_shape_ops = True`"});

@@ -121,7 +121,7 @@ std::optional<TracedInstead> tracedInstead(PyObject* callable) {
   if (!PyFunction_Check(function) && !PyType_Check(function)) return std::nullopt;
   const std::string module = PyFunction_Check(function) ? textOf(PyFunction_GET_MODULE(function))
                                                         : textOf(attributeOf(function, "__module__").get());
-  if (!module.starts_with("torch.")) return std::nullopt;
+  if (module != "torch" && !module.starts_with("torch.")) return std::nullopt;
   PyObject* row = rowOf(function);
   if (row == nullptr) return std::nullopt;
   return TracedInstead{Ref::borrow(PyTuple_GET_ITEM(row, 0)), bound ? Ref::borrow(self) : Ref(),

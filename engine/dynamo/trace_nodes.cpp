@@ -48,6 +48,27 @@ PyObject* input(PyObject*, PyObject* args) {
   });
 }
 
+/// number(): an int of the body.
+PyObject* number(PyObject*, PyObject*) {
+  return whileTracing([](FrameTracer& tracer) { return tracer.graph.bodyNumber(); });
+}
+
+/// check(target, function, args, conditions): a node that raises when the graph runs; what follows takes the conditions for
+/// true.
+PyObject* check(PyObject*, PyObject* args) {
+  const char* target = nullptr;
+  PyObject *function = nullptr, *given = nullptr, *conditions = nullptr;
+  if (PyArg_ParseTuple(args, "sOO!O!", &target, &function, &PyTuple_Type, &given, &PyTuple_Type, &conditions) == 0)
+    return nullptr;
+  return whileTracing([&](FrameTracer& tracer) {
+    tracer.graph.record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(function), Ref::borrow(given), {}});
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(conditions); ++k)
+      if (const SymState* state = symOf(PyTuple_GET_ITEM(conditions, k)))
+        tracer.symbols.assume(tracer.symbols.expression(state->number));
+    return Ref::borrow(Py_None);
+  });
+}
+
 /// call(target, function, args, kwargs, results): results as a tuple of tensors.
 PyObject* call(PyObject*, PyObject* args) {
   const char* target = nullptr;
@@ -244,7 +265,8 @@ PyMethodDef table[] = {
     {"attach", attach, METH_VARARGS, nullptr},   {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
     {"same", same, METH_VARARGS, nullptr},       {"is_proxy", isProxy, METH_O, nullptr},
     {"realize", realizeValues, METH_O, nullptr}, {"stacked", stacked, METH_VARARGS, nullptr},
-    {"depends", depends, METH_VARARGS, nullptr}};
+    {"depends", depends, METH_VARARGS, nullptr}, {"number", number, METH_NOARGS, nullptr},
+    {"check", check, METH_VARARGS, nullptr}};
 
 }  // namespace
 

@@ -14,6 +14,8 @@ PyObject* whileTracing(Body body) {
     return body(*tracer).release();
   } catch (const PythonRaised&) {
     return nullptr;
+  } catch (const SymbolicFailure& failure) {
+    return tracer->keepDataDependent(failure.error.message);
   } catch (...) {
     return tracer->keepException();
   }

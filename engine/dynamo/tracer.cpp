@@ -30,9 +30,10 @@ int nativeDepth = 0;
 Guard contentsGuard(const StandIn& standIn) {
   Guard guard;
   guard.kind = "EQUALS_MATCH";
-  guard.leaf = "EQUALS_MATCH: " + standIn.source->name() + " == " + printed(standIn.original.get());
+  const Ref held = Ref::steal(PyFrozenSet_New(standIn.real.get()));
+  guard.leaf = "EQUALS_MATCH: " + standIn.source->name() + " == " + printed(held.get());
   guard.source = standIn.source;
-  guard.check = [kept = standIn.original](PyObject* now, const FrameScope&) {
+  guard.check = [kept = held](PyObject* now, const FrameScope&) {
     const int equal = PyObject_RichCompareBool(now, kept.get(), Py_EQ);
     if (equal < 0) PyErr_Clear();
     return equal == 1;
@@ -55,11 +56,10 @@ bool isModeOfMethod(PyObject* object, const Source& source) {
              "torch.autograd.grad_mode";
 }
 
-/// Code of torch that looks at the same names of `torch` as PyTorch's own.
-bool looksLikePyTorch(const InstructionTranslator& translator) {
-  static constexpr std::array<std::string_view, 2> functions = {"Sigmoid.forward", "Tanh.forward"};
-  const std::string name = textOf(translator.code()->co_qualname);
-  return std::ranges::find(functions, name) != functions.end();
+/// forward() of a layer makes the calls that PyTorch's makes, so that it looks at the same names of `torch`.
+bool isForwardOfLayer(const InstructionTranslator& translator) {
+  const std::string module = textOf(PyDict_GetItemString(translator.globals(), "__name__"));
+  return module.starts_with("torch.nn.modules.") && textOf(translator.code()->co_name) == "forward";
 }
 
 /// Its functions are those that PyTorch's layers call, too.
@@ -115,7 +115,7 @@ Guard FrameTracer::firstMet(VariableTracker& variable, Guard guard) {
   guard.kind = "DUPLICATE_INPUT";
   // What torch's own code looks at is not told by the program's names.
   if (translator == nullptr || !isTorchCode(translator->globals()) || isFunctional(variable.get()) ||
-      looksLikePyTorch(*translator))
+      isForwardOfLayer(*translator))
     variable.source = at->second;
   return guard;
 }
@@ -171,7 +171,8 @@ void FrameTracer::guardEntry(const StandIn& standIn, const VariableTracker& key)
   PyObject* held = PyDict_GetItemWithError(standIn.original.get(), key.get());
   if (held == nullptr && PyErr_Occurred() != nullptr) throw PythonRaised{};
   const bool isHooks = effects.isHookTable(standIn.source);
-  if (!key.source && !isHooks) return addGuard(containsGuard(standIn.source, key.value, held != nullptr));
+  if (!key.source && !isHooks && proxyOf(key.get()) == nullptr)
+    return addGuard(containsGuard(standIn.source, key.value, held != nullptr));
   if (held == nullptr) return guardKeys(standIn.value.get());
   VariableTracker item{Ref::borrow(held), effects.itemSource(standIn, key.get(), held), effects.find(held) == nullptr};
   realize(item);
@@ -283,6 +284,14 @@ PyObject* FrameTracer::keepException() {
   // BaseException, so that no handler of the program takes it for its own.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemExit, "tracing stopped");
   return nullptr;
+}
+
+PyObject* FrameTracer::keepDataDependent(const std::string& message) {
+  try {
+    dataDependent(message);
+  } catch (...) {
+    return keepException();
+  }
 }
 
 Ref FrameTracer::checked(PyObject* object) {

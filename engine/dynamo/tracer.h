@@ -11,6 +11,7 @@
 #include "engine/dynamo/guards.h"
 #include "engine/dynamo/modes.h"
 #include "engine/dynamo/output_graph.h"
+#include "engine/dynamo/random_calls.h"
 #include "engine/dynamo/side_effects.h"
 #include "engine/dynamo/sym_proxy.h"
 #include "engine/dynamo/symbols.h"
@@ -66,6 +67,8 @@ class FrameTracer {
   std::vector<Ref> kept;  ///< objects whose identity tracing relies on
   /// What variables of generators' frames hold between their runs, by frame.
   std::unordered_map<const void*, std::vector<VariableTracker>> generatorVariables;
+  /// Draws of Python's module random, made before the graph runs.
+  std::vector<RandomCall> randomCalls;
   /// Functions of the program by where they were found: their cells and defaults have guards by that name.
   std::unordered_map<PyObject*, SourcePtr> functions;
 
@@ -106,6 +109,8 @@ class FrameTracer {
   void checkStatus(int status);
   /// Keeps an exception of C++ while C code unwinds; sets a Python one that nobody catches. Null.
   PyObject* keepException();
+  /// The same of a shape rule that needed a number which only running the graph gives.
+  PyObject* keepDataDependent(const std::string& message);
 
  private:
   friend class TraceScope;

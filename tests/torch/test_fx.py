@@ -154,3 +154,43 @@ def test_export_lifts_parameters():
 def test_targets_keep_operators():
     node = fx.symbolic_trace(lambda x: x @ x).graph.find_nodes(op="call_function")[0]
     assert node.target is operator.matmul
+
+
+def test_make_fx_follows_gradients():
+    x = torch.randn(3)
+    f = lambda t: (t.sin() * t).sum()  # noqa: E731
+    made = make_fx(torch.func.grad(f))(x)
+    other = torch.randn(3)
+    assert torch.allclose(made(other), torch.func.grad(f)(other))
+    targets = [str(n.target) for n in made.graph.nodes if n.op == "call_function"]
+    assert "aten.cos.default" in targets, targets
+
+    def pulled(t):
+        out, pull = torch.func.vjp(lambda u: u.exp() * 2, t)
+        return out, pull(torch.ones_like(out))[0]
+
+    for a, b in zip(make_fx(pulled)(x)(other), pulled(other)):
+        assert torch.allclose(a, b)
+
+
+def test_aot_function_calls_both_compilers():
+    from torch._functorch.aot_autograd import aot_function
+
+    seen = []
+
+    def compiler(name):
+        def compile_graph(gm, inputs):
+            seen.append((name, len(inputs), sum(n.op == "placeholder" for n in gm.graph.nodes)))
+            return gm.forward
+
+        return compile_graph
+
+    def fn(a, b):
+        return (a * b).sin().sum() + a.sum()
+
+    a, b = (torch.randn(3, requires_grad=True) for _ in range(2))
+    aot_function(fn, compiler("fw"), compiler("bw"))(a, b).backward()
+    c, d = a.detach().requires_grad_(), b.detach().requires_grad_()
+    fn(c, d).backward()
+    assert torch.allclose(a.grad, c.grad) and torch.allclose(b.grad, d.grad)
+    assert [(name, count == places) for name, count, places in seen] == [("fw", True), ("bw", True)], seen

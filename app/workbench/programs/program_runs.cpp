@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/capture/repro/writer.h"
+#include "engine/capture/text/capture.h"
 #include "engine/dynamo/environment.h"
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/parser.h"
@@ -48,15 +49,22 @@ std::string prologueOf(const ProgramPlace& place, const CaptureProgramRequest& r
   return text;
 }
 
+/// The graph of a printed ExportedProgram, with its signature and ranges; of other graphs these are none.
+Result<CapturedGraph> readGraph(const std::string& text) {
+  if (text.find("Graph signature:") != text.npos) return capturedFromReadable(text, GraphOrigin{});
+  CapturedGraph graph;
+  KERF_TRY(graph.module, parseReadable(text));
+  return graph;
+}
+
 Result<CapturedGraph> capturedGraph(const ValueList& entry, const std::string& path) {
   if (entry.size() != 3 || !entry[0].as<std::string>() || !entry[1].as<std::string>())
     return fail(ErrorCode::BadInput, "the program's graphs cannot be read");
-  KERF_TRY(GraphModule module, parseReadable(*entry[1].as<std::string>()));
-  CapturedGraph graph;
+  KERF_TRY(CapturedGraph graph, readGraph(*entry[1].as<std::string>()));
+  const auto signature = graph.signature;
   if (entry[2].isList()) {
-    KERF_TRY(graph, makeCapturedGraph(module, entry[2].list(), nullptr));
-  } else {
-    graph.module = std::move(module);
+    KERF_TRY(graph, makeCapturedGraph(GraphModule(graph.module), entry[2].list(), nullptr));
+    graph.signature = signature;
   }
   graph.name = *entry[0].as<std::string>();
   graph.origin.file = path;
@@ -94,6 +102,7 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
   program.driverAlways = true;
   if (!place.function.empty()) program.compiler = "torch._capture:code_of";
   setGraphCompiler(request.backend.empty() ? GraphCompiler() : compileProgramGraph);
+  setGraphExporter(exportProgramGraph);
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
@@ -116,6 +125,7 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
 
 Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
   ProgramRequest program{.text = run.text, .name = run.name, .prologue = run.prologue, .driver = run.driver};
+  setGraphExporter(exportProgramGraph);
   program.driverAlways = run.driverAlways;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
   ProgramValues values{std::move(answer.output), std::move(answer.exception), {}};

@@ -32,6 +32,11 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
 Result<std::function<Result<ValueList>(const ValueList&)>> compileProgramGraph(const std::string& text,
                                                                                const std::string& backend);
 
+/// Dynamo's graph of a program as torch.export has it. JSON in: `text` of the graph, `inputs` of the exported one ([placeholder,
+/// name]), `symbols` ([placeholder, input, dim]), `outputs` (["output", k], ["input", k], ["constant", value]). JSON out:
+/// `text`, names of the `outputs`, and which placeholders are `mutated`: their new values are the first outputs.
+Result<std::string> exportProgramGraph(const std::string& request);
+
 /// A program with what runs around it, and the value that its driver bound.
 struct ProgramRun {
   std::string text, name, prologue, driver;

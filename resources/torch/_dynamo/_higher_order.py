@@ -1,5 +1,7 @@
 """Functions that take functions, as they are traced: each one here is traced in the place of that of TRACED_INSTEAD."""
 
+import functools
+
 import torch
 from torch import _C, _ops
 from torch._dynamo import _transform_levels
@@ -16,8 +18,8 @@ def _tensors(leaves):
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    """A condition that is known chooses now; a tensor makes two nested graphs."""
-    if not isinstance(pred, torch.Tensor):
+    """A condition that is known chooses now; a tensor, or a number of the graph, makes two nested graphs."""
+    if not _trace.is_proxy(pred):
         return true_fn(*operands) if pred else false_fn(*operands)
     _trace.realize((pred, tree_flatten(operands)[0]))
     mark = _trace.begin()
@@ -45,36 +47,50 @@ def cond(pred, true_fn, false_fn, operands=()):
     return tree_unflatten(list(made), true_spec)
 
 
+def _own(carried):
+    """What a body gets of values that are handed from step to step: tensors like them, and ints of any value."""
+    return tuple([_trace.input(t) if isinstance(t, torch.Tensor) else _trace.number() for t in carried])
+
+
+def _carried(own, leaves):
+    """Examples of what comes out at the end."""
+    return tuple([leaf if isinstance(leaf, torch.Tensor) else number for number, leaf in zip(own, leaves)])
+
+
 def while_loop(cond_fn, body_fn, carried_inputs):
     """Two nested graphs: the condition and the body."""
     flat, spec = tree_flatten(tuple(carried_inputs))
     _trace.types(flat)
     _trace.realize(flat)
     for t in flat:
-        if not isinstance(t, torch.Tensor):
-            _trace.stop("torch.while_loop: unsupported carried input", "Expected carried inputs to be tensors.")
+        if not isinstance(t, (torch.Tensor, int)):
+            _trace.stop("torch.while_loop: unsupported carried input", "Expected carried inputs to be tensors or ints.")
     mark = _trace.begin()
-    own = tuple(_trace.input(t) for t in flat)
+    own = _own(flat)
     holds = cond_fn(*tree_unflatten(list(own), spec))
     cond_body = _trace.cut(mark, own, holds)
-    if not isinstance(holds, torch.Tensor):
+    if not _trace.is_proxy(holds):
         if holds:
             _trace.stop("torch.while_loop: infinite loop detected", "cond_fn always returns the same value.")
         return tuple(carried_inputs)
-    if holds.dtype != torch.bool or holds.dim() != 0:
+    if isinstance(holds, torch.Tensor) and (holds.dtype != torch.bool or holds.dim() != 0):
         _trace.stop("torch.while_loop: unsupported cond_fn return type",
                     "Expected cond_fn to return a scalar tensor or a bool.")
     mark = _trace.begin()
-    own = tuple(_trace.input(t) for t in flat)
+    own = _own(flat)
     leaves, out_spec = tree_flatten(body_fn(*tree_unflatten(list(own), spec)))
     body = _trace.cut(mark, own, tuple(leaves))
     if len(leaves) != len(flat):
         _trace.stop("torch.while_loop: unsupported body_fn return type", "Expected as many outputs as carried inputs.")
+    for t, leaf in zip(flat, leaves):
+        if isinstance(t, torch.Tensor) != isinstance(leaf, torch.Tensor):
+            _trace.stop("torch.while_loop: unsupported body_fn return type",
+                        "Expected body_fn to return what it is given: tensors for tensors, ints for ints.")
     taken = _trace.merged((cond_body, body))
     _trace.install(cond_body, "cond_fn", taken)
     _trace.install(body, "body_fn", taken)
     made = _trace.call("torch.ops.higher_order.while_loop", _runs.while_loop, (cond_body, body, tuple(flat), taken), None,
-                       tuple(leaves))
+                       _carried(own, leaves))
     return tree_unflatten(list(made), out_spec)
 
 
@@ -115,7 +131,7 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
         leaves = [torch.flip(t, [0]) for t in leaves]
     count = leaves[0].shape[0]
     mark = _trace.begin()
-    own_init = [_trace.input(t) for t in inits]
+    own_init = list(_own(inits))
     own_xs = [_trace.input(t, 0) for t in leaves]
     result = combine_fn(tree_unflatten(own_init, init_spec), tree_unflatten(own_xs, xs_spec))
     if not isinstance(result, (tuple, list)) or len(result) != 2:
@@ -126,7 +142,7 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     body = _trace.cut(mark, (*own_init, *own_xs), [*carries, *outs])
     taken = _trace.lifted(body)
     _trace.install(body, "scan_combine_fn", taken)
-    examples = (*carries, *(_trace.stacked(t, count) for t in outs))
+    examples = (*_carried(own_init, carries), *(_trace.stacked(t, count) for t in outs))
     made = _trace.call("torch.ops.higher_order.scan", _runs.scan, (body, inits, leaves, [*taken]), None, examples)
     carry = tree_unflatten(list(made[:len(carries)]), carry_spec)
     found = list(made[len(carries):])
@@ -310,6 +326,33 @@ def call_operator(op, *args, **kwargs):
     return op._op(*args, **kwargs) if made is NotImplemented else made
 
 
+def _checked(name, error):
+    """torch._check and its like: a condition that only running the graph decides becomes a node."""
+
+    def check(cond, message=None):
+        if not _trace.is_proxy(cond):
+            torch._check_with(error, cond, message)
+            return
+        if message is not None and getattr(message, "__closure__", None):
+            _trace.stop("Can't extract message from torch._check()",
+                        "The message of torch._check() must be a function without a closure.")
+        function = getattr(torch, name)
+        _trace.check(f"torch.{name}", function if message is None else functools.partial(function, message=message),
+                     (cond,), (cond,))
+
+    return check
+
+
+def check_is_size(i, message=None, *, max=None):
+    """torch._check_is_size."""
+    if not _trace.is_proxy(i):
+        torch._check(i >= 0, message)
+    else:
+        _trace.check("torch._check_is_size", torch._check_is_size, (i,), (i >= 0,))
+    if max is not None:
+        torch._check(i <= max, message)
+
+
 def compiling():
     """torch.compiler.is_compiling() in code that is traced."""
     return True
@@ -335,6 +378,11 @@ def _functions():
         _ops.OpOverload.__call__: (call_operator, False),
         _ops.OpOverloadPacket.__call__: (call_operator, False),
         torch.library.CustomOpDef.__call__: (call_operator, False),
+        torch._check: (_checked("_check", RuntimeError), False),
+        torch._check_index: (_checked("_check_index", IndexError), False),
+        torch._check_value: (_checked("_check_value", ValueError), False),
+        torch._check_type: (_checked("_check_type", TypeError), False),
+        torch._check_is_size: (check_is_size, False),
         torch.compiler.is_compiling: (compiling, False),
         torch.compiler.is_dynamo_compiling: (compiling, False),
         torch._dynamo.external_utils.is_compiling: (compiling, False),

@@ -14,7 +14,7 @@ def cond(pred, true_graph, false_graph, operands):
 
 def while_loop(cond_graph, body_graph, carried, additional):
     """A graph again and again."""
-    values = tuple(t.clone() for t in carried)
+    values = tuple(t.clone() if isinstance(t, torch.Tensor) else t for t in carried)
     while bool(cond_graph(*values, *additional)):
         values = _tuple(body_graph(*values, *additional))
     return values

@@ -2,19 +2,7 @@
 
 import torch
 
-
-class Dim:
-    """A size that may differ."""
-
-    AUTO = "auto"
-    STATIC = "static"
-    DYNAMIC = "dynamic"
-
-    def __init__(self, name, *, min=None, max=None):
-        self.__name__, self.min, self.max = name, min, max
-
-    def __repr__(self):
-        return f"Dim('{self.__name__}', min={self.min}, max={self.max})"
+from ._dims import Dim, ShapesCollection, _DimHint  # noqa: F401
 
 
 def dims(*names, min=None, max=None):
@@ -24,10 +12,6 @@ def dims(*names, min=None, max=None):
 
 class Constraint:
     """A bound on a size."""
-
-
-class ShapesCollection(dict):
-    """Sizes that may differ, by tensor."""
 
 
 class ModuleCallSignature:
@@ -41,12 +25,16 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if _has_dynamic(dynamic_shapes):
-        raise NotImplementedError("Kerf's torch.export has no dynamic sizes: leave dynamic_shapes out")
+        from ._dynamic import export_dynamic
+
+        return export_dynamic(mod, tuple(args), kwargs or {}, dynamic_shapes)
     return export_module(mod, tuple(args), kwargs or {})
 
 
 def _has_dynamic(shapes):
-    leaves = torch.utils._pytree.tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Dim))
+    if isinstance(shapes, ShapesCollection):
+        return True
+    leaves = torch.utils._pytree.tree_leaves(shapes, is_leaf=lambda x: isinstance(x, (Dim, _DimHint)))
     return any(leaf not in (None, Dim.STATIC) and not isinstance(leaf, int) for leaf in leaves)
 
 

@@ -22,6 +22,8 @@ class OutputKind(enum.Enum):
     """What an output of the graph is."""
 
     USER_OUTPUT = enum.auto()
+    BUFFER_MUTATION = enum.auto()
+    USER_INPUT_MUTATION = enum.auto()
 
 
 class InputSpec:
@@ -43,7 +45,8 @@ class OutputSpec:
         self.kind, self.arg, self.target = kind, arg, target
 
     def __str__(self):
-        return f"{self.arg}: {self.kind.name}"
+        where = "" if self.target is None else f" target={self.target!r}"
+        return f"{self.arg}: {self.kind.name}{where}"
 
 
 class ExportGraphSignature:
@@ -58,11 +61,14 @@ class ExportGraphSignature:
     parameters = property(lambda self: self._of(InputKind.PARAMETER, "target"))
     buffers = property(lambda self: self._of(InputKind.BUFFER, "target"))
     user_inputs = property(lambda self: self._of(InputKind.USER_INPUT, "arg"))
-    user_outputs = property(lambda self: tuple(s.arg for s in self.output_specs))
+    user_outputs = property(lambda self: tuple(s.arg for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT))
     inputs_to_parameters = property(lambda self: {s.arg: s.target for s in self.input_specs
                                                   if s.kind is InputKind.PARAMETER})
     inputs_to_buffers = property(lambda self: {s.arg: s.target for s in self.input_specs if s.kind is InputKind.BUFFER})
-    buffers_to_mutate = property(lambda self: {})
+    buffers_to_mutate = property(lambda self: {s.arg: s.target for s in self.output_specs
+                                               if s.kind is OutputKind.BUFFER_MUTATION})
+    user_inputs_to_mutate = property(lambda self: {s.arg: s.target for s in self.output_specs
+                                                   if s.kind is OutputKind.USER_INPUT_MUTATION})
 
     def __str__(self):
         lines = ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""]
@@ -76,8 +82,9 @@ class ExportedProgram:
         self.graph_module, self.graph_signature = graph_module, signature
         self._state, self._source = state, source
         self.range_constraints = {}
+        self._checks = []
         self.constants = {}
-        self.example_inputs = source[1:]
+        self.example_inputs = source[1:3]
 
     graph = property(lambda self: self.graph_module.graph)
     state_dict = property(lambda self: self._state)
@@ -104,6 +111,8 @@ class ExportedProgram:
 
     def run_decompositions(self, decomp_table=None):
         """The same with composite operators as what they are made of."""
+        if len(self._source) > 3:
+            return self
         return export_module(*self._source, keeps_composites=False, decompositions=decomp_table)
 
     def __call__(self, *args, **kwargs):
@@ -129,8 +138,29 @@ class _Runnable(torch.nn.Module):
         wanted = program.out_spec[0]
         if spec != wanted:
             raise TypeError(f"Expected inputs of structure {wanted}, but got {spec}")
-        state = [program._state[s.target] for s in program.graph_signature.input_specs if s.target is not None]
-        return pytree.tree_unflatten(list(program.graph_module(*state, *leaves)), program.out_spec[1])
+        self._check(leaves)
+        held = {**program.constants, **program._state}
+        signature = program.graph_signature
+        state = [held[s.target] for s in signature.input_specs if s.target is not None]
+        made = list(program.graph_module(*state, *leaves))
+        given = dict(zip(signature.user_inputs, leaves))
+        changes = [s for s in signature.output_specs if s.kind is not OutputKind.USER_OUTPUT]
+        for spec, value in zip(changes, made):
+            target = held[spec.target] if spec.kind is OutputKind.BUFFER_MUTATION else given[spec.target]
+            with torch.no_grad():
+                target.copy_(value)
+        return pytree.tree_unflatten(made[len(changes):], program.out_spec[1])
+
+    def _check(self, leaves):
+        names = self._program.graph_signature.user_inputs
+        for leaf, dim, least, greatest in self._program._checks:
+            size, where = leaves[leaf].shape[dim], f"{names[leaf]}.size()[{dim}]"
+            if least == greatest and size != least:
+                raise AssertionError(f"Guard failed: {where} == {least}")
+            if size < least:
+                raise AssertionError(f"Guard failed: {where} >= {least}")
+            if size > greatest:
+                raise AssertionError(f"Guard failed: {where} <= {greatest}")
 
 
 def _state_of(mod):
@@ -193,4 +223,7 @@ def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None)
     signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, str(o)) for o in outputs])
     program = ExportedProgram(module, signature, state, (mod, args, kwargs))
     program.out_spec = (spec, out_spec)
+    from ._dynamic import note_exported
+
+    note_exported(program, module.print_readable(print_output=False))
     return program

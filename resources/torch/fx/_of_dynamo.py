@@ -1,5 +1,6 @@
 """A captured graph as GraphModule, for backends that are Python functions."""
 
+import functools
 import linecache
 import operator
 
@@ -82,6 +83,7 @@ class Builder:
 
 
 def _plain(target):
-    """The operator module's own function, by which passes know it."""
+    """The operator module's own function, by which passes know it; of a check with a message the check."""
+    target = target.func if isinstance(target, functools.partial) else target
     name = getattr(target, "__name__", None)
     return getattr(operator, name) if getattr(target, "__module__", None) == "_operator" and name else target

@@ -18,12 +18,13 @@ class _Recorder(TorchDispatchMode):
         super().__init__()
         self.keeps_composites = keeps_composites
         self.graph, self.root = Graph(), torch.nn.Module()
-        self.nodes, self.kept = {}, []
+        self.nodes, self.places, self.kept = {}, {}, []
         self.decompositions = decomposition_table or {}
 
     def track(self, tensor, node):
         """From now on the tensor is what the node gives."""
         self.nodes[id(tensor)] = node
+        self.places[_place(tensor)] = node
         self.kept.append(tensor)
         node.meta["val"] = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
         node.meta["tensor_meta"] = node.meta["val"]
@@ -32,16 +33,21 @@ class _Recorder(TorchDispatchMode):
         """What stands for a value in the graph: a constant tensor becomes an attribute."""
         if not isinstance(value, torch.Tensor):
             return value
-        if id(value) not in self.nodes:
+        if not self.knows(value):
             name = ("_param_constant" if isinstance(value, torch.nn.Parameter) else "_tensor_constant")
             name += str(sum(1 for n in self.graph.nodes if n.op == "get_attr" and n.target.startswith(name)))
             setattr(self.root, name, value)
             self.track(value, self.graph.create_node("get_attr", name, (), {}))
-        return self.nodes[id(value)]
+        # What a gradient's formula kept comes as another object of the same elements.
+        return self.nodes.get(id(value)) or self.places[_place(value)]
+
+    def knows(self, value):
+        """Whether a node gives the tensor."""
+        return id(value) in self.nodes or (value.numel() > 0 and _place(value) in self.places)
 
     def output_of(self, value):
         """node_of a result, which must come from the graph."""
-        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) and id(value) not in self.nodes:
+        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) and not self.knows(value):
             raise NotImplementedError("Kerf's make_fx cannot follow a result of this function back to its inputs")
         return self.node_of(value)
 
@@ -66,6 +72,11 @@ class _Recorder(TorchDispatchMode):
                     import operator
 
                     self.track(item, self.graph.create_node("call_function", operator.getitem, (node, k), {}))
+
+
+def _place(tensor):
+    """Where the elements of a tensor are."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def _names(f, count):

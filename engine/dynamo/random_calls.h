@@ -1,0 +1,27 @@
+// Draws of Python's module random: made anew in each run of the compiled code, and inputs of the graph.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/dynamo/variable_tracker.h"
+
+namespace kerf::inline dynamo {
+
+class FrameTracer;
+
+/// One draw: random.randint(1, 6).
+struct RandomCall {
+  Ref function, args, kwargs;
+  /// A number, or null with a Python exception set.
+  Ref draw() const;
+};
+
+/// The draw as a tensor without dimensions, whose source is random_value_<n>; it leaves the graph as a number. Nothing for
+/// other callables, and where an argument is no constant.
+std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs);
+
+/// The values of a run as tensors, in order; nothing with a Python exception set.
+std::optional<std::vector<Ref>> drawAll(const std::vector<RandomCall>& calls);
+
+}  // namespace kerf::inline dynamo
