@@ -1,4 +1,4 @@
-#include "engine/passes/joint/bmm_to_mm.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"

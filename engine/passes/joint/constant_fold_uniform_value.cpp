@@ -1,4 +1,4 @@
-#include "engine/passes/joint/constant_fold_uniform_value.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include <algorithm>
 #include <unordered_map>

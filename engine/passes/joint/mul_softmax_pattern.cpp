@@ -1,4 +1,4 @@
-#include "engine/passes/joint/mul_softmax_pattern.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/pointless_cumsum_replacement.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "engine/passes/joint/pointless_view.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include <algorithm>
 

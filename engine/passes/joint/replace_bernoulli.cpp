@@ -1,4 +1,4 @@
-#include "engine/passes/joint/replace_bernoulli.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"

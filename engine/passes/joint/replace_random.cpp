@@ -1,4 +1,4 @@
-#include "engine/passes/joint/replace_random.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include <map>
 

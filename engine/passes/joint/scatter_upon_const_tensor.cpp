@@ -1,4 +1,4 @@
-#include "engine/passes/joint/scatter_upon_const_tensor.h"
+#include "engine/passes/joint/joint_passes.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/decompose_auto_functionalized.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 #include <map>

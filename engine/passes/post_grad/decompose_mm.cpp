@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/decompose_mm.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/move_constructors_to_gpu.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/move_view_after_cat.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 

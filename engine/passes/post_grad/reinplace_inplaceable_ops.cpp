@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/reinplace_inplaceable_ops.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/slice_scatters.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 

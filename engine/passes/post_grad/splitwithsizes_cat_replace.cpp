@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/splitwithsizes_cat_replace.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 

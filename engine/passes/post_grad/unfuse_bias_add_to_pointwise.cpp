@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/unfuse_bias_add_to_pointwise.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include <algorithm>
 

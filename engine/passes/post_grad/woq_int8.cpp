@@ -1,4 +1,4 @@
-#include "engine/passes/post_grad/woq_int8.h"
+#include "engine/passes/post_grad/post_grad_passes.h"
 
 #include "engine/ops/core/op_call.h"
 #include "engine/passes/call_arguments.h"

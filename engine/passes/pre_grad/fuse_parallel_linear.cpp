@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/fuse_parallel_linear.h"
+#include "engine/passes/pre_grad/pre_grad_passes.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/matmul_permute_fusion.h"
+#include "engine/passes/pre_grad/pre_grad_passes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/merge_splits.h"
+#include "engine/passes/pre_grad/pre_grad_passes.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/passes/pre_grad/normalization.h"
+#include "engine/passes/pre_grad/pre_grad_passes.h"
 
 #include "engine/passes/pre_grad/torch_call.h"
 
