@@ -1,8 +1,10 @@
 // Ops that are programs have one definition. What stands beside a program needs a reason, which is written here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/op_registration.h"
@@ -80,6 +82,52 @@ TEST(OpDefinitions, ProgramsHaveOne) {
   }
   for (const auto& [op, what] : found)
     ADD_FAILURE() << op << " is a program and has a " << what << " as well: one of the two is enough";
+}
+
+/// Overloads that have a kernel of their own, and a decomposition beside it.
+std::vector<const OpInfo*> besideKernels() {
+  std::vector<const OpInfo*> found;
+  for (const OpInfo& op : allOps())
+    if (op.composite == nullptr && op.kernel != nullptr && op.decomposition != nullptr) found.push_back(&op);
+  return found;
+}
+
+constexpr std::string_view ofLoops = "has no lowering: its loop is written from the decomposition";
+constexpr std::string_view ofPlacement = "has no sharding rule: it is placed on a mesh by its decomposition";
+
+/// Those that no table of PyTorch writes.
+constexpr SecondDefinition besideTables[] = {
+    {"aten.hardshrink_backward.default", "decomposition", ofLoops},
+    {"aten.mish_backward.default", "decomposition", ofLoops},
+    {"aten.softshrink_backward.default", "decomposition", ofLoops},
+    {"aten.lift_fresh.default", "decomposition", ofPlacement},
+};
+
+bool isOfATable(const OpInfo& op) {
+  constexpr DecompositionTable tables[] = {DecompositionTable::None, DecompositionTable::Core,
+                                           DecompositionTable::Inductor};
+  return std::ranges::any_of(tables, [&](DecompositionTable table) {
+    const Replacement by = decomposesBy(table)(op);
+    return by.replaces && (by.program == nullptr || by.program == op.decomposition || by.applies != nullptr);
+  });
+}
+
+/// What a trace writes is a second definition of an op with a kernel: PyTorch's tables ask for it, or it has a reason.
+TEST(OpDefinitions, DecompositionsBesideKernelsAreThoseOfATable) {
+  std::set<std::string> found;
+  for (const OpInfo* op : besideKernels())
+    if (!isOfATable(*op)) found.insert(op->schema.qualifiedName());
+  for (const SecondDefinition& second : besideTables)
+    EXPECT_EQ(found.erase(std::string(second.op)), 1u) << second.op << " is written by a table, or no more";
+  for (const std::string& op : found) ADD_FAILURE() << op << " has a decomposition that no table writes";
+}
+
+/// May fall, and rise only with a reason: whoever adds an op with two definitions says here why it needs them.
+TEST(OpDefinitions, AreNotMoreThanBefore) {
+  const auto twice = besideKernels();
+  const auto thrice = std::ranges::count_if(twice, [](const OpInfo* op) { return bool(op->lowering); });
+  EXPECT_EQ(twice.size(), 228u) << "kernel and decomposition";
+  EXPECT_EQ(thrice, 85) << "kernel, decomposition and lowering";
 }
 
 /// The interpreter judges generated code: what is lowered has a kernel that is written on its own.
