@@ -45,7 +45,7 @@ Ref exampleOf(const RandomCall& call) {
   const Ref state = Ref::steal(PyObject_CallMethod(module, "getstate", nullptr));
   Ref drawn = state ? call.draw() : Ref();
   if (!drawn) throw PythonRaised{};
-  const Ref done = Ref::steal(PyObject_CallMethod(module, "setstate", "O", state.get()));
+  const Ref done = Ref::steal(PyObject_CallMethod(module, "setstate", "(O)", state.get()));
   if (!done) throw PythonRaised{};
   return drawn;
 }

@@ -130,9 +130,11 @@ def _header(trace, extra):
     start = trace.text.index("def forward(self")
     end = trace.text.index("):", start)
     header = trace.text[start:end]
+    parts = re.split(r'("[^"]*")', header)  # annotations are every second one
     for name, value in trace.inputs:
         if not isinstance(value, torch.Tensor):
-            header = re.sub(rf"(?<=, ){name}(?=,|$)", f'{name}: "Sym({name})"', header)
+            parts[::2] = [re.sub(rf"(?<=, ){name}(?=,|$)", f'{name}: "Sym({name})"', p) for p in parts[::2]]
+    header = "".join(parts)
     more = "".join(f', {name}: "{annotation}"' for name, annotation in extra)
     return trace.text[:start] + header + more + trace.text[end:]
 
