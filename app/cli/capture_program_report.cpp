@@ -65,7 +65,7 @@ void printCaptured(const Json& log, bool all) {
 void printStored(const ProgramDoc& doc, const Json& log) {
   const StoredProgram stored = storedProgram(doc);
   if (stored.graphs > 0)
-    fmt::print("stored as {0}, {1}: `kerf show {0}`, `kerf compare {0}/g1`\n", stored.capture,
+    fmt::print("stored as {0}, {1}: `kerf show {0} --format program`, `kerf compare {0}/g1`\n", stored.capture,
                counted(std::int64_t(stored.graphs), "graph"));
   for (const Json& note : listIn(log, "notes")) fmt::print("note: {}\n", escapedText(note.get<std::string>()));
 }

@@ -42,9 +42,17 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths) {
   return all;
 }
 
+/// With how to get graphs of a Python program.
+Error withCapture(Error error, const std::string& path) {
+  if (mayBeProgram(error))
+    error.message += fmt::format("; `kerf capture {}` runs a program in a sandbox and captures what it compiles", path);
+  return error;
+}
+
 Result<void> importPath(Context& context, const ImportRequest& request, ImportTally& tally) {
-  KERF_TRY(const auto imported, context.perform(request));
-  for (const auto& capture : imported.captures) {
+  const auto imported = context.perform(request);
+  if (!imported) return fail(withCapture(imported.error(), request.path));
+  for (const auto& capture : imported->captures) {
     if (!context.json) printImported(capture, context.verbose);
     tally.captures.push_back(jsonOf(capture));
   }

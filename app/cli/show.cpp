@@ -114,6 +114,11 @@ Result<std::string> inputsOutput(Context& context, const ShowOptions& options) {
   return context.json ? dumped({{"graph", options.graph}, {"inputs", jsonOf(rows)}}) : inputsText(rows);
 }
 
+Result<std::string> programOutput(Context& context, const ShowOptions& options) {
+  KERF_TRY(const auto report, context.perform(ProgramReportRequest{options.graph}));
+  return context.json ? dumped(programReportJson(report)) : programText(report);
+}
+
 /// Forms of kernels' code, and the backend that has them.
 struct KernelForm {
   std::string_view format, backend;
@@ -150,6 +155,7 @@ Result<std::string> shown(Context& context, const ShowOptions& options) {
   if (options.format == "fusion") return fusionOutput(context, options);
   if (options.format == "output") return outputCode(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
+  if (options.format == "program") return programOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
   if (std::ranges::find(logTableNames, options.format) != logTableNames.end()) return logTableOutput(context, options);
   KERF_TRY(const auto place, context.perform(LocateRequest{options.graph}));
@@ -173,7 +179,7 @@ std::string logTableList() {
 std::vector<std::string> formats() {
   std::vector<std::string> names{"table", "text",      "code",   "readable", "dot",    "svg",    "png",
                                  "json",  "signature", "fusion", "guards",   "inputs", "output", "loop",
-                                 "llvm",  "asm",       "cuda",   "ptx",      "sass"};
+                                 "llvm",  "asm",       "cuda",   "ptx",      "sass",   "program"};
   names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }
@@ -193,6 +199,7 @@ void addShow(CommandLine& line) {
                            "  kerf show logs/ --format ranks --json\n"
                            "  kerf show c3/r17\n"
                            "  kerf show c3/g2 --format fusion\n"
+                           "  kerf show c7 --format program\n"
                            "  kerf show trace.log#aot_forward_graph --format guards\n"
                            "  kerf show c3/g2 --format guards --sym s0=1\n"
                            "  kerf show minifier_launcher.py --format inputs\n"
@@ -212,7 +219,8 @@ void addShow(CommandLine& line) {
           "inputs: "
           "where each input comes from, and what its uses ask of one that is made up; loop, llvm, cuda, ptx, sass: the "
           "code of each kernel and the nodes that it computes (cuda and ptx need NVRTC but no GPU, sass nvdisasm or "
-          "cuobjdump too; KERF_CUDA_ARCH=sm_80 for another GPU than this machine's or sm_90); of a whole trace: " +
+          "cuobjdump too; KERF_CUDA_ARCH=sm_80 for another GPU than this machine's or sm_90); program: the source of a "
+          "captured program with its frames, graphs, breaks and recompiles; of a whole trace: " +
               logTableList())
       ->check(CLI::IsMember(formats()));
   command

@@ -25,4 +25,10 @@ Json guardsJson(const std::string& graph, const GuardsDoc& doc);
 std::string outputCodeText(const std::vector<RecordedProgram>& programs);
 Json outputCodeJson(const std::string& graph, const std::vector<RecordedProgram>& programs);
 
+// kerf show c7 --format program: what torch.compile made of a captured program.
+
+/// The source, with frames, graphs, breaks and recompiles below the lines that they belong to.
+std::string programText(const ProgramReport& report);
+Json programReportJson(const ProgramReport& report);
+
 }  // namespace kerf::cli

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/dynamo/bytecode_listing.h"
 #include "engine/dynamo/call_backend.h"
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/compiled_frame.h"
@@ -84,9 +85,16 @@ bool mayHaveBackedge(const Bytecode& bytecode, int from) {
   return false;
 }
 
-void logBreak(const Unsupported& reason, bool graphBreak) {
-  captureLog().breaks.push_back({reason.type, reasonText(reason.type, reason.explanation, reason.hints, reason.context),
-                                 reason.stack, graphBreak});
+LoggedBreak logged(const Unsupported& reason, std::vector<std::string> stack, bool graphBreak) {
+  return {reason.type,        reasonText(reason.type, reason.explanation, reason.hints, reason.context),
+          std::move(stack),   graphBreak,
+          reason.explanation, reason.hints,
+          reason.context};
+}
+
+void logBreak(const Unsupported& reason, bool graphBreak, int frame) {
+  captureLog().breaks.push_back(logged(reason, reason.stack, graphBreak));
+  captureLog().breaks.back().frame = frame;
   if (graphBreak) countEvent("graph_break", captureLog().breaks.back().reason);
 }
 
@@ -135,6 +143,7 @@ class Attempt {
     m_tracer.symbols.mode = sizeMode(options.dynamic);
     m_tracer.graph.gradEnabled = gradModes().grad;
     m_tracer.graph.function = textOf(frame.code->co_name);
+    if (captureLog().isDetailed) m_tracer.graph.userStack = [this] { return m_tracer.userStack(); };
     m_tracer.addGuard(gradModeGuard());
     FrameStart start;
     start.code = Ref::borrow(reinterpret_cast<PyObject*>(frame.code));
@@ -325,6 +334,7 @@ class Attempt {
       for (const FrameInput& input : compiled->inputs) graph.sources.push_back(input.source->name());
       keepInputs(*compiled, graph);
       graph.nested = m_tracer.graph.nested();
+      graph.stacks = std::move(m_tracer.graph.stacks);
       graph.ranBy = compileByName(*compiled);
       log.graphs.push_back(std::move(graph));
       countEvent("stats", "unique_graphs");
@@ -352,11 +362,22 @@ class Attempt {
     for (const Guard& guard : entry->guards.all()) {
       const bool isMode = isOfKeptMode(guard);
       if (isMode ? guard.source->base() != nullptr : !isTold(guard)) continue;
-      logged.guards.push_back({isMode ? "CLASS_MATCH" : guard.kind, guard.leaf, nameOf(guard)});
+      logged.guards.push_back({isMode ? "CLASS_MATCH" : guard.kind, guard.leaf, nameOf(guard), guard.userLine});
+      if (log.isDetailed) logged.guards.back().nanoseconds = costOf(guard);
     }
+    if (log.isDetailed) {
+      logged.original = listBytecode(m_frame.code);
+      logged.modified = listBytecode(reinterpret_cast<PyCodeObject*>(entry->code.get()));
+    }
+    entry->runs = logged.runs;
     log.frames.push_back(std::move(logged));
     countEvent("frames", "ok");
     return entry;
+  }
+
+  double costOf(const Guard& guard) const {
+    const NativeScope native;
+    return GuardSet::cost(guard, scopeOf(m_frame));
   }
 
   /// What runs the graph: "inductor", or "eager" with the reason.
@@ -429,7 +450,9 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       try {
         const InstructionTranslator::Stop stop = trial.root().run();
         std::unique_ptr<CacheEntry> entry = trial.finish(stop);
-        if (breakAt) logBreak(breakAt->leavesFrame ? unsupportedStep(trial.root().where()) : breakAt->reason, true);
+        if (breakAt)
+          logBreak(breakAt->leavesFrame ? unsupportedStep(trial.root().where()) : breakAt->reason, true,
+                   int(captureLog().frames.size()) - 1);
         return {std::move(entry), false};
       } catch (Unsupported& reason) {
         PyErr_Clear();
@@ -442,15 +465,13 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
           return {nullptr, true};
         }
         if (!next && options.fullgraph) {
-          logBreak(reason, true);
+          logBreak(reason, true, -1);
           raiseFullGraph(reason);
           return {nullptr, true};
         }
         if (!next) {
           // The frame runs as it was written, which is no graph break.
-          captureLog().skips.push_back({reason.type,
-                                        reasonText(reason.type, reason.explanation, reason.hints, reason.context),
-                                        reason.stack, false});
+          captureLog().skips.push_back(logged(reason, reason.stack, false));
           return {};
         }
         breakAt = std::move(next);
@@ -459,7 +480,8 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       return {nullptr, true};
     } catch (const PythonRaised&) {
       // The program's own exception: it is raised when the frame runs as it is.
-      captureLog().skips.push_back({"Observed exception", takePythonError().message, {fileAndLine(frame)}, false});
+      const std::string message = takePythonError().message;
+      captureLog().skips.push_back({"Observed exception", message, {fileAndLine(frame)}, false, message, {}, {}});
       PyErr_Clear();
       return {};
     } catch (const SkipFrame&) {
@@ -467,10 +489,7 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
     } catch (const Unsupported& reason) {
       // An input that is not traced at all.
       PyErr_Clear();
-      captureLog().skips.push_back({reason.type,
-                                    reasonText(reason.type, reason.explanation, reason.hints, reason.context),
-                                    {fileAndLine(frame)},
-                                    false});
+      captureLog().skips.push_back(logged(reason, {fileAndLine(frame)}, false));
       if (options.fullgraph) raiseFullGraph(reason);
       return {nullptr, options.fullgraph};
     }

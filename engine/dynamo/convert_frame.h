@@ -1,6 +1,7 @@
 // From a frame to its compiled form: traces it, ends its graph where it must, writes its code, keeps its guards.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct FrameView {
 struct CacheEntry {
   GuardSet guards;
   Ref code;
+  std::shared_ptr<std::int64_t> runs;  ///< of its entry in the log
 };
 
 struct ConvertResult {

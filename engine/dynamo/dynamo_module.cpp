@@ -1,8 +1,11 @@
 // torch._C._dynamo: what torch.compile calls, and what was compiled, as JSON.
+#include <map>
 #include <mutex>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/dynamo/break_ids.h"
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/environment.h"
 #include "engine/dynamo/frame_evaluation.h"
@@ -143,12 +146,61 @@ void addNested(nlohmann::json& into, const Graph& graph, const LoggedGraph& logg
     }
 }
 
+/// `stacks`: each stack once; `stack_of`: by node, its index among them, -1 for none.
+void addStacks(nlohmann::json& into, const LoggedGraph& logged) {
+  std::map<std::vector<std::string>, int> known;
+  into["stacks"] = into["stack_of"] = nlohmann::json::array();
+  for (const NodeId id : logged.graph.order()) {
+    const auto stack = logged.stacks.find(id.index);
+    if (stack == logged.stacks.end()) {
+      into["stack_of"].push_back(-1);
+      continue;
+    }
+    const auto [at, isNew] = known.emplace(stack->second, static_cast<int>(known.size()));
+    if (isNew) into["stacks"].push_back(stack->second);
+    into["stack_of"].push_back(at->second);
+  }
+}
+
 nlohmann::json graphJson(const LoggedGraph& logged) {
   nlohmann::json nested = nlohmann::json::object();
   addNested(nested, logged.graph, logged, {});
-  return {{"name", logged.name},       {"nodes", nodesJson(logged.graph)},
-          {"sources", logged.sources}, {"ran_by", logged.ranBy},
-          {"subgraphs", nested},       {"text", printGraphText(logged.graph)}};
+  nlohmann::json made = {{"name", logged.name},       {"nodes", nodesJson(logged.graph)},
+                         {"sources", logged.sources}, {"ran_by", logged.ranBy},
+                         {"subgraphs", nested},       {"text", printGraphText(logged.graph)}};
+  if (captureLog().isDetailed) addStacks(made, logged);
+  return made;
+}
+
+nlohmann::json breakJson(const LoggedBreak& item) {
+  return {{"type", item.type},   {"id", breakId(item.type)}, {"reason", item.reason}, {"explanation", item.explanation},
+          {"hints", item.hints}, {"context", item.context},  {"stack", item.stack},   {"graph_break", item.graphBreak},
+          {"frame", item.frame}};
+}
+
+/// Rows of [offset, line, name, argument, whether a jump leads here].
+nlohmann::json bytecodeJson(const std::vector<LoggedInstruction>& rows) {
+  nlohmann::json made = nlohmann::json::array();
+  for (const LoggedInstruction& row : rows)
+    made.push_back({row.offset, row.line, row.name, row.argument, row.isTarget});
+  return made;
+}
+
+nlohmann::json frameJson(const LoggedFrame& frame) {
+  nlohmann::json guards = nlohmann::json::array(), costs = nlohmann::json::array();
+  for (const FrameGuard& guard : frame.guards) {
+    guards.push_back({guard.kind, guard.leaf, guard.source});
+    costs.push_back({{"ns", guard.nanoseconds}, {"asked", guard.asked}});
+  }
+  nlohmann::json made = {
+      {"frame", frame.name},   {"at", frame.at},       {"id", fmt::format("[{}/{}]", frame.number, frame.entry)},
+      {"runs", *frame.runs},   {"calls", frame.calls}, {"guards", guards},
+      {"empty", frame.isEmpty}};
+  if (!captureLog().isDetailed) return made;
+  made["compile_ms"] = frame.milliseconds;
+  made["guard_costs"] = costs;
+  made["bytecode"] = {{"original", bytecodeJson(frame.original)}, {"modified", bytecodeJson(frame.modified)}};
+  return made;
 }
 
 nlohmann::json logJson() {
@@ -159,22 +211,12 @@ nlohmann::json logJson() {
                         {"skips", nlohmann::json::array()},
                         {"recompiles", nlohmann::json::array()}};
   for (const LoggedGraph& graph : log.graphs) all["graphs"].push_back(graphJson(graph));
-  for (const LoggedBreak& item : log.breaks)
-    all["breaks"].push_back(
-        {{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}, {"graph_break", item.graphBreak}});
-  for (const LoggedBreak& item : log.skips)
-    all["skips"].push_back({{"type", item.type}, {"reason", item.reason}, {"stack", item.stack}});
-  for (const LoggedFrame& frame : log.frames) {
-    nlohmann::json guards = nlohmann::json::array();
-    for (const FrameGuard& guard : frame.guards) guards.push_back({guard.kind, guard.leaf, guard.source});
-    all["frames"].push_back({{"frame", frame.name},
-                             {"at", frame.at},
-                             {"calls", frame.calls},
-                             {"guards", guards},
-                             {"empty", frame.isEmpty}});
-  }
+  for (const LoggedBreak& item : log.breaks) all["breaks"].push_back(breakJson(item));
+  for (const LoggedBreak& item : log.skips) all["skips"].push_back(breakJson(item));
+  for (const LoggedFrame& frame : log.frames) all["frames"].push_back(frameJson(frame));
   for (const LoggedRecompile& item : log.recompiles)
-    all["recompiles"].push_back({{"function", item.function}, {"at", item.at}, {"guard", item.failedGuard}});
+    all["recompiles"].push_back(
+        {{"function", item.function}, {"at", item.at}, {"guard", item.failedGuard}, {"frame", item.frame}});
   return all;
 }
 

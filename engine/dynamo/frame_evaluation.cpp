@@ -5,6 +5,7 @@
 #undef Py_BUILD_CORE
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,6 +34,7 @@ struct FrameCache {
   Ref code;
   std::vector<std::unique_ptr<CacheEntry>> entries;
   bool skipped = false;
+  int number = -1;  ///< in the order of first compilations
 };
 
 struct State {
@@ -40,6 +42,7 @@ struct State {
   std::unordered_map<PyCodeObject*, FrameCache> caches;
   std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
   std::unordered_set<PyObject*> written;             ///< code objects that were made here
+  int compiledCodes = 0;                             ///< how many code objects were met
   std::unordered_set<PyObject*> chosen;              ///< those of functions that torch.compile got
   std::unordered_map<PyObject*, Ref> skipped;        ///< those that the program asked not to compile
 };
@@ -341,6 +344,17 @@ bool isOfInterest(const FrameView& frame) {
   return false;
 }
 
+/// What the log's newest frame is among those of its code object, and which recompile it is.
+void noteFrame(const FrameCache& cache, std::size_t recompiles, std::chrono::duration<double, std::milli> time) {
+  CaptureLog& log = captureLog();
+  LoggedFrame& frame = log.frames.back();
+  frame.number = cache.number;
+  frame.entry = static_cast<int>(cache.entries.size());
+  frame.milliseconds = time.count();
+  if (!cache.entries.empty() && recompiles > 0 && recompiles <= log.recompiles.size())
+    log.recompiles[recompiles - 1].frame = static_cast<int>(log.frames.size()) - 1;
+}
+
 PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   FrameCache& cache = state().caches[frame->f_code];
   if (!cache.code) cache.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
@@ -351,6 +365,9 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   if (entry == nullptr) {
     if (cache.entries.size() >= recompileLimit()) return evaluateDefault(thread, frame, 0);
     if (!cache.entries.empty() && dynamoSetting("error_on_recompile", 0) != 0) return raiseRecompile();
+    const auto start = std::chrono::steady_clock::now();
+    const std::size_t recompiles = captureLog().recompiles.size();
+    if (cache.number < 0) cache.number = state().compiledCodes++;
     const FrameOptions* options = std::exchange(state().options, nullptr);
     FrameState& seen = state().seen[placeOf(view.code) + " " + textOf(view.code->co_name)];
     ConvertResult converted = convertFrame(view, *options, seen);
@@ -360,10 +377,12 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
       cache.skipped = cache.entries.empty();
       return evaluateDefault(thread, frame, 0);
     }
+    noteFrame(cache, recompiles, std::chrono::steady_clock::now() - start);
     state().written.insert(converted.entry->code.get());
     cache.entries.insert(cache.entries.begin(), std::move(converted.entry));
     entry = cache.entries.front().get();
   }
+  ++*entry->runs;
   return runEntry(*entry, view);
 }
 

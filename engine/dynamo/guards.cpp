@@ -1,6 +1,7 @@
 #include "engine/dynamo/guards.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <unordered_map>
 
@@ -129,6 +130,20 @@ const Guard* GuardSet::firstFailure(const FrameScope& scope) const {
     if (!now || !guard.check(now.get(), scope)) return &guard;
   }
   return nullptr;
+}
+
+double GuardSet::cost(const Guard& guard, const FrameScope& scope) {
+  constexpr int kTimes = 4;  // the first one warms up
+  double least = -1;
+  for (int k = 0; k < kTimes; ++k) {
+    const auto start = std::chrono::steady_clock::now();
+    const Ref now = guard.source ? guard.source->evaluate(scope) : Ref();
+    if ((!guard.source || now) && guard.check) guard.check(now.get(), scope);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+    if (least < 0 || took.count() < least) least = took.count();
+  }
+  PyErr_Clear();
+  return least;
 }
 
 Guard constantGuard(PyObject* object, const SourcePtr& source) {

@@ -31,6 +31,8 @@ class GuardSet {
   const std::vector<Guard>& all() const { return m_guards; }
   /// The first guard that fails; null where all hold.
   const Guard* firstFailure(const FrameScope& scope) const;
+  /// Nanoseconds that the check of a guard that holds takes: the least of a few.
+  static double cost(const Guard& guard, const FrameScope& scope);
 
  private:
   std::vector<Guard> m_guards;

@@ -45,6 +45,7 @@ std::string readableText(const LoggedGraph& logged) {
 
 PyObject* keep(PyObject*, PyObject* bytes) {
   captureLog().inputBytes = PyLong_AsLongLong(bytes);
+  captureLog().isDetailed = true;
   Py_RETURN_NONE;
 }
 

@@ -8,8 +8,8 @@ namespace kerf::inline dynamo {
 
 /// Copies the inputs of a graph into its log entry while there is room.
 void keepInputs(const CompiledFrame& frame, LoggedGraph& graph);
-/// Adds keep_inputs(bytes) and graphs() to torch._C._dynamo: the latter gives (name, print_readable's text, inputs or
-/// None) of each graph.
+/// Adds keep_inputs(bytes) and graphs() to torch._C._dynamo: the former makes the log detailed, too, the latter gives
+/// (name, print_readable's text, inputs or None) of each graph.
 bool addLoggedGraphs(PyObject* module);
 
 }  // namespace kerf::inline dynamo

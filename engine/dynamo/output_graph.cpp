@@ -186,6 +186,10 @@ NodeId OutputGraph::record(Opcode op, const std::string& target, TracedCall call
   NodeMeta meta;
   meta.sourceFile = file;
   meta.sourceLine = line;
+  if (std::vector<std::string> stack = userStack ? userStack() : std::vector<std::string>(); !stack.empty()) {
+    meta.stackTrace = "File: " + stack.back();
+    stacks[call.node.index] = std::move(stack);
+  }
   m_graph.setMeta(call.node, std::move(meta));
   m_calls.push_back(call);
   return call.node;

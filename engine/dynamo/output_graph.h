@@ -1,6 +1,7 @@
 // OutputGraph: the graph that is being recorded, and how its nodes are run again.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -103,6 +104,10 @@ class OutputGraph {
   std::string file;
   std::string function;
   int line = 0;
+  /// The program's lines that are being traced, outermost first; null where nobody asks for the nodes' stacks.
+  std::function<std::vector<std::string>()> userStack;
+  /// By node, as LoggedGraph has them.
+  std::unordered_map<std::uint32_t, std::vector<std::string>> stacks;
   bool gradEnabled = true;
 
  private:

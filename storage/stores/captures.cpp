@@ -41,7 +41,8 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
   for (const auto& graph : capture.graphs) {
     if (progress && !progress(double(ordinal) / double(capture.graphs.size())))
       return fail(ErrorCode::Cancelled, "stopped while storing {}; nothing of it was stored", capture.path);
-    KERF_CHECK(addGraph(database, id, ++ordinal, graph, capture.files.empty() ? &blobs : nullptr));
+    const bool hasText = capture.files.empty() || !graph.reproText.empty();
+    KERF_CHECK(addGraph(database, id, ++ordinal, graph, hasText ? &blobs : nullptr));
   }
   KERF_CHECK(addRecords(database, id, capture.records));
   KERF_CHECK(addCompiles(database, id, capture.compiles));

@@ -141,7 +141,7 @@ struct NewFile {
   bool copy = true;                  ///< false: stays where it is, only its path, size and hash are kept
   std::optional<Hash128> hash = {};  ///< of its bytes, where it is known already
 };
-/// With `files`, graphs are read back from those (their reproText stays empty); else from the repro texts.
+/// With `files`, graphs without a repro text are read back from those.
 struct NewCapture {
   std::string kind, path, torchVersion, contentHash;
   std::vector<NewGraph> graphs;

@@ -68,6 +68,63 @@ TEST_F(ProgramsTest, CompareTakesAllGraphsOfAProgram) {
   EXPECT_THAT(run({"compare", capture}).output, HasSubstr("2 of 2 graphs same, 0 different, 0 failed"));
 }
 
+TEST_F(ProgramsTest, TheReportHasFramesBytecodeGuardsAndNodesByTheirLines) {
+  const std::string path = program("two.py", twoGraphs);
+  const auto ran = runJson({"capture", path});
+  const std::string capture = ran["captured"]["stored"]["capture"];
+  const auto told = runJson({"show", capture, "--format", "program"});
+  EXPECT_EQ(told["source"], twoGraphs);
+  EXPECT_EQ(told["output"], ran["output"]);
+  ASSERT_EQ(told["frames"].size(), 2u);
+  const auto& frame = told["frames"][0];
+  EXPECT_EQ(frame["id"], "[0/0]");
+  EXPECT_EQ(frame["runs"], 1);
+  EXPECT_EQ(frame["line"], 2);
+  EXPECT_EQ(frame["guards"].size(), ran["captured"]["frames"][0]["guards"].size());
+  for (const auto& guard : frame["guards"]) EXPECT_GT(guard["nanoseconds"].get<double>(), 0);
+  bool stores = false;
+  for (const auto& row : frame["original"])
+    stores = stores || (row["name"] == "STORE_FAST" && row["argument"] == "y" && row["line"] == 4);
+  EXPECT_TRUE(stores) << frame["original"].dump();
+  EXPECT_FALSE(frame["modified"].empty());
+  ASSERT_EQ(told["breaks"].size(), 1u);
+  EXPECT_EQ(told["breaks"][0]["id"], "GB0059");
+  EXPECT_EQ(told["breaks"][0]["line"], 5);
+  EXPECT_EQ(told["breaks"][0]["frame"], 0);
+  std::map<std::string, int> lines;
+  for (const auto& node : told["graphs"][0]["nodes"])
+    if (!node["lines"].empty()) lines[node["name"]] = node["lines"].back();
+  EXPECT_EQ(lines, (std::map<std::string, int>{{"mul", 4}, {"add", 4}}));
+  EXPECT_EQ(told["graphs"][1]["stored"], 1);
+  const std::string text = run({"show", capture, "--format", "program"}).output;
+  EXPECT_THAT(text, HasSubstr("     5 |     print('between')\n       | frame [1/0] torch_dynamo_resume_in_f_at_5: "));
+  EXPECT_THAT(text, HasSubstr("       | graph break GB0059: Failed to trace builtin operator\n"));
+  EXPECT_EQ(run({"show", capture + "/g1", "--format", "program"}).status, 2);
+  EXPECT_EQ(run({"store", "verify"}).status, 0);
+}
+
+TEST_F(ProgramsTest, ARecompiledFrameSaysWhy) {
+  const std::string path = program("again.py",
+                                   "import torch\n@torch.compile(backend='eager', dynamic=False)\n"
+                                   "def f(x):\n    return x + 1\n"
+                                   "for n in (2, 2, 3): f(torch.ones(n))\n");
+  const std::string capture = runJson({"capture", path})["captured"]["stored"]["capture"];
+  const auto frames = runJson({"show", capture, "--format", "program"})["frames"];
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0]["runs"], 2);
+  EXPECT_EQ(frames[1]["runs"], 1);
+  EXPECT_EQ(frames[1]["id"], "[0/1]");
+  EXPECT_EQ(frames[0]["because"], "");
+  EXPECT_THAT(frames[1]["because"].get<std::string>(), HasSubstr("size mismatch at index 0. expected 2, actual 3"));
+}
+
+TEST_F(ProgramsTest, ImportOfAProgramSaysHowToCaptureIt) {
+  const std::string path = program("plain.py", "import torch\nprint(torch.ones(2))\n");
+  const auto refused = run({"import", path});
+  EXPECT_NE(refused.status, 0);
+  EXPECT_THAT(refused.errors, HasSubstr("`kerf capture " + path + "`"));
+}
+
 TEST_F(ProgramsTest, MissingNamesOfPythonAreListedByModule) {
   const auto all = runJson({"ops", "--missing", "python"});
   EXPECT_EQ(all["names"].size(), all["missing"]);

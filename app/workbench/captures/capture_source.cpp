@@ -114,6 +114,7 @@ Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& te
       whole->graphs.push_back(std::move(one.graphs.front()));
   }
   if (!whole) whole.emplace();
+  if (origin.kind == "program") whole->kind = origin.kind;
   whole->path = text;
   auto source = std::make_shared<const CaptureSource>(text, std::move(*whole), captureId, held(std::move(folder)));
   bench.keep(text, source);
@@ -181,10 +182,12 @@ Result<CaptureSourcePtr> openStored(Workbench& bench, const std::string& text, c
   if (auto known = bench.kept(text)) return known;
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(const auto row, store->capture(id.number));
-  return row.fileCount > 0 ? openStoredFiles(bench, row.id, job) : openStoredTexts(bench, text, row.id);
+  return isKeptAsFiles(row) ? openStoredFiles(bench, row.id, job) : openStoredTexts(bench, text, row.id);
 }
 
 }  // namespace
+
+bool isKeptAsFiles(const CaptureRow& row) { return row.fileCount > 0 && row.kind != "program"; }
 
 void nameOriginal(CapturedGraph& graph, const fs::path& copy, const fs::path& original) {
   Renamed{copy, original}(graph.module);

@@ -11,6 +11,7 @@
 
 #include "app/workbench/workbench.h"
 #include "engine/capture/common/capture.h"
+#include "storage/stores/store.h"
 
 namespace kerf::workbench {
 
@@ -28,6 +29,9 @@ Result<CaptureSourcePtr> openCapture(Workbench& bench, const std::string& text, 
 Result<std::vector<CaptureSourcePtr>> openAll(Workbench& bench, const std::string& path, const Job& job);
 /// A capture that the store keeps as files. Kept under "c<id>".
 Result<CaptureSourcePtr> openStoredFiles(Workbench& bench, std::int64_t captureId, const Job& job);
+
+/// Whether a stored capture's graphs are read back from its files. Those of a program have texts; its file is its log.
+bool isKeptAsFiles(const CaptureRow& row);
 
 /// Nodes that come from the file `copy` itself, not from the user's code, come from `original`.
 void nameOriginal(CapturedGraph& graph, const std::filesystem::path& copy, const std::filesystem::path& original);

@@ -85,7 +85,7 @@ Result<std::size_t> findStored(const Capture& capture, const GraphRow& row) {
 Result<AddressedGraph> readStored(Workbench& bench, Store& store, const std::string& text, const GraphRow& row,
                                   const Job& job) {
   KERF_TRY(const auto capture, store.capture(row.captureId));
-  if (capture.fileCount > 0) {
+  if (isKeptAsFiles(capture)) {
     KERF_TRY(const auto files, openStoredFiles(bench, row.captureId, job));
     KERF_TRY(const auto index, findStored(files->capture, row));
     return AddressedGraph{text, files->capture, index, {}, files};

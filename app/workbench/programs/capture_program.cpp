@@ -5,9 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/import_findings.h"
-#include "app/workbench/programs/program_runs.h"
+#include "app/workbench/programs/stored_program.h"
 #include "app/workbench/workbench.h"
 
 namespace kerf::workbench {
@@ -29,11 +28,19 @@ Result<std::string> readProgram(const std::string& path) {
   return std::move(text).str();
 }
 
+/// Whether torch.compile looked at anything: a frame that could not be compiled is worth keeping, too.
+bool hasCompiled(const CapturedProgram& captured) {
+  const nlohmann::json log = nlohmann::json::parse(captured.doc.captured, nullptr, false);
+  const auto any = [&](const char* name) {
+    return log.is_object() && log.contains(name) && log[name].is_array() && !log[name].empty();
+  };
+  return !captured.capture.graphs.empty() || any("frames") || any("breaks") || any("skips");
+}
+
 /// What the program printed must not be lost where the store cannot be written.
-Result<ImportedCapture> keep(Workbench& bench, const Capture& capture) {
-  KERF_TRY(auto* store, bench.store());
-  KERF_TRY(const auto id, storeCapture(*store, capture));
-  return importedCapture(capture, id);
+Result<ImportedCapture> keep(Workbench& bench, const CapturedProgram& captured, const std::string& source) {
+  KERF_TRY(const auto id, storeProgram(bench, captured, source));
+  return importedCapture(captured.capture, id);
 }
 
 /// The log with where its graphs are kept: `stored` (`capture`, `graphs`), `notes`.
@@ -62,12 +69,13 @@ Result<ProgramDoc> perform(Workbench& bench, const CaptureProgramRequest& reques
   doc.path = file;
   doc.time = std::chrono::steady_clock::now() - start;
   std::optional<ImportedCapture> kept;
-  if (!captured.capture.graphs.empty()) {
-    if (auto stored = keep(bench, captured.capture))
+  if (hasCompiled(captured)) {
+    if (auto stored = keep(bench, captured, text))
       kept = std::move(*stored);
     else
-      captured.notes.push_back("the graphs are not stored: " + stored.error().text());
+      captured.notes.push_back("the program is not stored: " + stored.error().text());
   }
+  if (kept) doc.capture = kept->id;
   doc.captured = withStored(doc.captured, kept ? &*kept : nullptr, captured.notes);
   return std::move(doc);
 }

@@ -31,25 +31,26 @@
 #include "app/workbench/protocol/verification.h"
 
 /// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
-#define KERF_REQUESTS(macro)                                                                                           \
-  macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest) macro(          \
-      TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest)             \
-      macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(NodeLifeRequest) macro(CaptureDiffRequest)    \
-          macro(RunRequest) macro(CompareRequest) macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest)  \
-              macro(JudgeRequest) macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)    \
-                  macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)                  \
-                      macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest)         \
-                          macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest)                     \
-                              macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)       \
-                                  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest)             \
-                                      macro(RecordedStagesRequest) macro(PassDifferencesRequest) macro(NotesRequest)   \
-                                          macro(NoteRequest) macro(NodeValueRequest) macro(RecordedCodeRequest)        \
-                                              macro(NeighbourRequest) macro(PassListRequest)                           \
-                                                  macro(CaptureProgramRequest) macro(ShardRequest) macro(RanksRequest) \
-                                                      macro(ShardingCheckRequest) macro(AuditRequest)                  \
-                                                          macro(RankRunsRequest) macro(MinifyRanksRequest)             \
-                                                              macro(TrainExampleRequest) macro(AlignRequest)           \
-                                                                  macro(AbsentNamesRequest)
+#define KERF_REQUESTS(macro)                                                                                          \
+  macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest) macro(         \
+      TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest)            \
+      macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(NodeLifeRequest) macro(CaptureDiffRequest)   \
+          macro(RunRequest) macro(CompareRequest) macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest) \
+              macro(JudgeRequest) macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)   \
+                  macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)                 \
+                      macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest)        \
+                          macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest)                    \
+                              macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)      \
+                                  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest)            \
+                                      macro(RecordedStagesRequest) macro(PassDifferencesRequest) macro(NotesRequest)  \
+                                          macro(NoteRequest) macro(NodeValueRequest) macro(RecordedCodeRequest)       \
+                                              macro(NeighbourRequest) macro(PassListRequest)                          \
+                                                  macro(CaptureProgramRequest) macro(ProgramReportRequest)            \
+                                                      macro(ShardRequest) macro(RanksRequest)                         \
+                                                          macro(ShardingCheckRequest) macro(AuditRequest)             \
+                                                              macro(RankRunsRequest) macro(MinifyRanksRequest)        \
+                                                                  macro(TrainExampleRequest) macro(AlignRequest)      \
+                                                                      macro(AbsentNamesRequest)
 
 namespace kerf::workbench {
 
