@@ -71,9 +71,13 @@ std::string importsFor(std::string_view text, std::string_view header) {
 }
 
 std::vector<std::string> compilerNames(std::string_view text) {
+  constexpr std::array<std::string_view, 2> beginnings = {"torch__dynamo_", "torch__inductor_"};
   std::vector<std::string> names;
+  // Few texts have one, and taking the text of a large graph apart takes as long as half of reading it.
+  const auto isThere = [&](std::string_view beginning) { return text.find(beginning) != std::string_view::npos; };
+  if (std::ranges::none_of(beginnings, isThere)) return names;
   forNames(text, [&](std::string_view name) {
-    const bool isOne = name.starts_with("torch__dynamo_") || name.starts_with("torch__inductor_");
+    const bool isOne = std::ranges::any_of(beginnings, [&](std::string_view b) { return name.starts_with(b); });
     if (isOne && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   });
   return names;
