@@ -13,6 +13,8 @@ struct CompiledSource {
 
 /// The compiler's version ("13.0"). Environment where there is no NVRTC.
 Result<std::string> nvrtcVersion();
+/// The file that was opened. Environment where there is no NVRTC.
+Result<std::string> nvrtcPath();
 
 /// Code for one architecture ("sm_90"). Products and sums are not contracted: rounding is that of the loop IR.
 /// Environment where there is no NVRTC; CompileFailed with the compiler's message. Any thread.

@@ -1,7 +1,6 @@
 #include "engine/codegen_llvm/object_cache.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -10,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/support/atomic_file.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline codegen_llvm {
@@ -21,7 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view magic = "kerf object 1\n";
 constexpr std::string_view extension = ".kobj";
 constexpr std::int64_t largestEntry = 256LL << 20;
-constexpr unsigned storesPerLook = 32;  ///< at the folder's size
+constexpr unsigned storesPerLook = 128;      ///< at the folder's size
+constexpr std::int64_t smallestFile = 4096;  ///< what a file takes of a disk at least
 
 /// What follows the checksum: counted strings, the object first.
 std::string bodyOf(const CachedObject& entry) {
@@ -74,6 +73,22 @@ std::optional<std::string> contentOf(const fs::path& path) {
   return text;
 }
 
+/// Whole or not at all, and not flushed to the disk: what a machine that loses its power leaves of it has no checksum.
+bool writeEntry(const fs::path& path, std::string_view head, std::string_view body) {
+  static std::atomic<unsigned> counter = 0;
+  fs::path temporary = path;
+  temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter++);
+  std::ofstream file(temporary, std::ios::binary);
+  file << head << body;
+  file.close();
+  chmod(temporary.c_str(), S_IRUSR | S_IWUSR);
+  std::error_code error;
+  if (!file.fail()) fs::rename(temporary, path, error);
+  if (!file.fail() && !error) return true;
+  fs::remove(temporary, error);
+  return false;
+}
+
 }  // namespace
 
 fs::path ObjectCache::pathOf(const Hash128& key) const { return m_folder / (key.hex() + std::string(extension)); }
@@ -108,13 +123,10 @@ void ObjectCache::store(const Hash128& key, const CachedObject& entry) const {
   const std::string body = bodyOf(entry);
   if (std::int64_t(body.size()) > largestEntry) return;
   const std::string head = std::string(magic) + checksum(key, body);
-  const std::array pieces{std::as_bytes(std::span(head)), std::as_bytes(std::span(body))};
-  const fs::path path = pathOf(key);
-  if (const auto written = writeFileAtomically(path, pieces); !written) {
-    logAt(LogCategory::Compile, LogLevel::Info, "object code is not cached: {}", written.error().text());
+  if (!writeEntry(pathOf(key), head, body)) {
+    logAt(LogCategory::Compile, LogLevel::Info, "object code is not cached: {} cannot be written", m_folder.string());
     return;
   }
-  chmod(path.c_str(), S_IRUSR | S_IWUSR);
   static std::atomic<unsigned> stores = 0;
   if (stores++ % storesPerLook == 0) shrink();
 }
@@ -130,7 +142,7 @@ void ObjectCache::shrink() const {
   std::error_code error;
   for (const auto& item : fs::directory_iterator(m_folder, error)) {
     if (item.path().extension() != extension) continue;
-    const auto bytes = std::int64_t(item.file_size(error));
+    const auto bytes = std::max(std::int64_t(item.file_size(error)), smallestFile);
     files.push_back({item.path(), item.last_write_time(error), bytes});
     total += bytes;
   }

@@ -3,58 +3,22 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <unordered_map>
 
+#include "engine/backend/cuda/compiler_version.h"
 #include "engine/backend/cuda/driver.h"
-#include "engine/codegen_cuda/nvrtc.h"
-#include "engine/codegen_cuda/scalar_text.h"
 #include "engine/codegen_llvm/object_cache.h"
 #include "engine/process/program.h"
 #include "engine/process/temporary_folder.h"
-#include "engine/support/thread_pool.h"
 
 namespace kerf::inline backend {
 namespace {
 
-/// Of entries that an older kerf wrote nothing is taken.
-constexpr std::string_view cacheVersion = "cuda 1";
-
-struct CachedCode {
-  CompiledSource code;
-  bool cached = false;
-};
-
-Result<CachedCode> compileCached(const std::string& source, const std::string& architecture,
-                                 const std::string& compiler, const ObjectCache& cache) {
-  const Hash128 key = hashText(fmt::format("{} {} {}\n{}", cacheVersion, compiler, architecture, source));
-  if (auto known = cache.find(key); known && known->texts.size() == 1)
-    return CachedCode{{std::move(known->texts.front()), std::move(known->object)}, true};
-  KERF_TRY(CompiledSource compiled, compileSource(source, architecture));
-  cache.store(key, {compiled.cubin, {compiled.ptx}});
-  return CachedCode{std::move(compiled), false};
-}
-
-Result<void> compileStep(CudaStepCode& code, const std::string& architecture, const std::string& compiler,
-                         const ObjectCache& cache) {
-  auto made = compileCached(code.kernel.source, architecture, compiler, cache);
-  if (!made) {
-    made.error().message = fmt::format("kernel {}: {}", code.kernel.name, made.error().message);
-    return fail(std::move(made.error()));
-  }
-  code.ptx = std::move(made->code.ptx);
-  code.cubin = std::move(made->code.cubin);
-  code.cached = made->cached;
-  return {};
-}
-
-}  // namespace
-
-Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const std::string& architecture,
-                                              const std::filesystem::path& cache, bool shares) {
-  KERF_TRY(const std::string compiler, nvrtcVersion());
+/// The code of every step without its module.
+Result<std::vector<CudaStepCode>> generatedCodes(const LoweredGraph& graph, const CudaTarget& target, bool shares) {
   std::vector<CudaStepCode> codes;
   std::unordered_map<std::string, std::size_t> known;
-  std::vector<std::size_t> own;
   for (const LoweredStep& step : graph.steps) {
     if (step.isExtern) continue;
     std::vector<std::string> nodes;
@@ -63,30 +27,90 @@ Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const s
     code.guarded = !step.indexChecks.empty();
     KERF_TRY(code.kernel,
              generateKernel(step.kernel, nodes, step.origins, code.guarded ? KernelGuard::Indices : KernelGuard::None,
-                            KernelTarget::of(architecture, compiler)));
+                            KernelTarget::of(target.architecture, target.compiler)));
     code.writes.assign(step.kernel.buffers.size(), false);
     for (const LoopStore& store : step.kernel.stores) code.writes[std::size_t(store.buffer)] = true;
     code.same =
         shares ? known.emplace(structuralKey(step.kernel) + (code.guarded ? "guarded" : ""), codes.size()).first->second
                : codes.size();
-    if (code.same == codes.size()) own.push_back(code.same);
     codes.push_back(std::move(code));
   }
-  const ObjectCache objects(cache);
-  std::vector<Result<void>> done(own.size());
-  parallelFor(std::int64_t(own.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t c = begin; c < end; ++c)
-      done[std::size_t(c)] = compileStep(codes[own[std::size_t(c)]], architecture, compiler, objects);
-  });
-  for (auto& result : done) KERF_CHECK(std::move(result));
   return codes;
+}
+
+/// The kernels that have code of their own, and the places of their steps.
+struct OwnKernels {
+  std::vector<std::size_t> steps;
+  std::vector<const CudaKernel*> kernels;
+
+  explicit OwnKernels(const std::vector<CudaStepCode>& codes) {
+    for (std::size_t c = 0; c < codes.size(); ++c) {
+      if (codes[c].same != c) continue;
+      steps.push_back(c);
+      kernels.push_back(&codes[c].kernel);
+    }
+  }
+};
+
+bool isWhole(const CudaModules& modules) {
+  return std::ranges::all_of(modules, [](const auto& module) { return module != nullptr; });
+}
+
+/// What was found in the cache, and what is in the graph.
+struct FoundCodes {
+  std::vector<CudaStepCode> codes;
+  CudaModules modules;
+};
+
+Result<FoundCodes> findCodes(const LoweredGraph& graph, const CudaTarget& target, ModuleSharing sharing,
+                             const ObjectCache& cache) {
+  FoundCodes found;
+  KERF_TRY(found.codes, generatedCodes(graph, target, sharing == ModuleSharing::Together));
+  found.modules = cachedModules(OwnKernels(found.codes).kernels, sharing, target, cache);
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const std::string& architecture,
+                                              const std::filesystem::path& cache, bool shares) {
+  const ObjectCache objects(cache);
+  const ModuleSharing sharing = shares ? ModuleSharing::Together : ModuleSharing::Alone;
+  std::optional<FoundCodes> found;
+  CudaTarget target{architecture, rememberedCompiler(objects).value_or("")};
+  if (!target.compiler.empty()) {
+    KERF_TRY(found, findCodes(graph, target, sharing, objects));
+  }
+  if (!found || !isWhole(found->modules)) {
+    KERF_TRY(std::string opened, openedCompiler(objects));
+    if (!found || opened != target.compiler) {
+      target.compiler = std::move(opened);
+      KERF_TRY(found, findCodes(graph, target, sharing, objects));
+    }
+  }
+  const OwnKernels own(found->codes);
+  CudaModules modules = found->modules;
+  KERF_CHECK(compileModules(own.kernels, sharing, target, objects, modules));
+  for (std::size_t k = 0; k < modules.size(); ++k) {
+    CudaStepCode& code = found->codes[own.steps[k]];
+    code.cached = found->modules[k] != nullptr;
+    code.module = std::move(modules[k]);
+  }
+  return std::move(found->codes);
 }
 
 Result<std::string> compiledCubin(const std::string& source, const std::string& architecture,
                                   const std::filesystem::path& cache) {
-  KERF_TRY(const std::string compiler, nvrtcVersion());
-  KERF_TRY(CachedCode made, compileCached(source, architecture, compiler, ObjectCache(cache)));
-  return std::move(made.code.cubin);
+  const ObjectCache objects(cache);
+  const CudaKernel kernel{"", source, {}};
+  CudaTarget target{architecture, rememberedCompiler(objects).value_or("")};
+  if (!target.compiler.empty())
+    if (const auto known = cachedModules({&kernel}, ModuleSharing::Alone, target, objects); isWhole(known))
+      return known.front()->cubin;
+  KERF_TRY(target.compiler, openedCompiler(objects));
+  CudaModules modules(1);
+  KERF_CHECK(compileModules({&kernel}, ModuleSharing::Alone, target, objects, modules));
+  return modules.front()->cubin;
 }
 
 std::string targetArchitecture() {

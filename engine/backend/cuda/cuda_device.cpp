@@ -61,11 +61,16 @@ Result<void> CudaDevice::open() {
 
 Result<void> CudaDevice::loadKernels() {
   const DriverFunctions& f = m_machine->driver.functions();
-  const auto load = [&](const std::string& code, const std::string& name) -> Result<void*> {
-    void *module = nullptr, *function = nullptr;
+  std::unordered_map<const CudaModule*, void*> modules;
+  const auto load = [&](const CudaModule& code, const std::string& name) -> Result<void*> {
     const std::string doing = fmt::format("loading kernel {}", name);
-    KERF_CHECK(m_machine->driver.check(f.loadModule(&module, code.data()), doing));
-    KERF_CHECK(m_machine->driver.check(f.function(&function, module, name.c_str()), doing));
+    const auto [module, isNew] = modules.emplace(&code, nullptr);
+    if (isNew) {
+      const std::string& text = code.cubin.empty() ? code.ptx : code.cubin;
+      KERF_CHECK(m_machine->driver.check(f.loadModule(&module->second, text.data()), doing));
+    }
+    void* function = nullptr;
+    KERF_CHECK(m_machine->driver.check(f.function(&function, module->second, name.c_str()), doing));
     return function;
   };
   for (std::size_t c = 0; c < m_codes.size(); ++c) {
@@ -74,7 +79,7 @@ Result<void> CudaDevice::loadKernels() {
       m_functions.push_back(m_functions[code.same]);
       continue;
     }
-    KERF_TRY(void* const function, load(code.cubin.empty() ? code.ptx : code.cubin, code.kernel.name));
+    KERF_TRY(void* const function, load(*code.module, code.kernel.name));
     m_functions.push_back(function);
   }
   return makeShared();
