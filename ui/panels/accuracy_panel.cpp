@@ -166,6 +166,33 @@ void AccuracyPanel::bisect(By by) {
   if (m_plant->accepted()) m_session.bisect(by);
 }
 
+QVariantMap AccuracyPanel::kept() const {
+  const auto place = m_session.namedPlace();
+  const auto accuracy = m_session.accuracy();
+  if (!place) return {};
+  const bool shown = accuracy && !accuracy->running && accuracy->error.isEmpty() && accuracy->plant.isEmpty();
+  const auto verdict = shown ? m_verdict->toolTip() : earlierVerdict();
+  if (verdict.isEmpty()) return {};
+  return {{"capture", QString::fromStdString(place->capture)},
+          {"graph", QString::fromStdString(place->graph)},
+          {"stage", QString::fromStdString(place->place.aotStage)},
+          {"verdict", verdict}};
+}
+
+void AccuracyPanel::setEarlier(const QVariantMap& kept) {
+  m_earlier = kept;
+  showAccuracy();
+}
+
+/// Of the graph that is shown.
+QString AccuracyPanel::earlierVerdict() const {
+  const auto place = m_earlier.isEmpty() ? std::nullopt : m_session.namedPlace();
+  const bool here = place && m_earlier["capture"].toString().toStdString() == place->capture &&
+                    m_earlier["graph"].toString().toStdString() == place->graph &&
+                    m_earlier["stage"].toString().toStdString() == place->place.aotStage;
+  return here ? m_earlier["verdict"].toString() : QString();
+}
+
 QString AccuracyPanel::verdict() const { return m_verdict->text(); }
 
 QString AccuracyPanel::bisection() const { return m_bisection->text(); }
@@ -203,6 +230,8 @@ void AccuracyPanel::showHint() {
     m_hint->setText(tr("Comparing the compiled graph with the interpreter and an fp64 reference…"));
   else if (accuracy && !accuracy->error.isEmpty())
     m_hint->setText(accuracy->error);
+  else if (const auto earlier = earlierVerdict(); !earlier.isEmpty())
+    m_hint->setText(tr("Before the restart: %1\nThe values are not kept. Compare computes them again.").arg(earlier));
   else
     m_hint->setText(m_session.graph() ? tr("Compare to see where the compiled result leaves the reference.\n"
                                            "Help > Try it with a planted fault shows what that looks like.")

@@ -1,6 +1,7 @@
 // AccuracyPanel: runs the comparison in a child process and shows its verdicts per output and per node.
 #pragma once
 
+#include <QVariantMap>
 #include <QWidget>
 
 #include "ui/models/tables.h"
@@ -30,6 +31,10 @@ class AccuracyPanel : public QWidget {
   DataTable& nodes() { return *m_nodeTable; }
   DataTable& trials() { return *m_trialTable; }
   QString verdict() const;
+  /// The verdict of the shown graph with its place, to come back to: empty where there is none, and of planted faults.
+  QVariantMap kept() const;
+  /// Says the verdict again when its graph is shown, until it is compared anew: values are not kept.
+  void setEarlier(const QVariantMap& kept);
   /// What the bisection found; empty if there was none.
   QString bisection() const;
   void run();
@@ -50,6 +55,7 @@ class AccuracyPanel : public QWidget {
   void showVerdict(const AccuracyDoc& doc);
   void showBisection();
   void showHint();
+  QString earlierVerdict() const;
   void showDoubts(const AccuracyDoc& doc);
   QString oddText(const AccuracyDoc& doc) const;
 
@@ -73,6 +79,7 @@ class AccuracyPanel : public QWidget {
   QWidget* m_comparison;
   QWidget* m_trialBox;
   QWidget* m_tables;
+  QVariantMap m_earlier;  ///< verdict and place of the session before
 };
 
 }  // namespace kerf::ui::inline panels

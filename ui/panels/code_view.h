@@ -7,6 +7,8 @@
 #include <QSet>
 #include <QStringList>
 
+class QMenu;
+
 namespace kerf::ui::inline panels {
 
 class CodeView : public QAbstractScrollArea {
@@ -29,14 +31,37 @@ class CodeView : public QAbstractScrollArea {
   /// Lines that belong together have one colour; setCode() takes them away.
   void setLineColors(const QHash<int, QColor>& colors);
   const QHash<int, QColor>& lineColors() const { return m_colors; }
+  /// In place of line numbers; setCode() takes them away.
+  void setLabels(const QStringList& labels);
+  /// Signs in front of line numbers, each with a tool tip; setCode() takes them away.
+  struct LineSign {
+    QColor color;
+    QString letter;  ///< one character, so that colours are not all that tells them apart
+    QString tip;
+  };
+  void setSigns(const QHash<int, LineSign>& signs);
+  const QHash<int, LineSign>& signs() const { return m_signs; }
+  /// Text below a line, wrapped to the width; -1 for none. setCode() takes it away.
+  void setNote(int line, const QStringList& note);
+  int noteLine() const { return m_noteLine; }
+  QStringList note() const { return m_note; }
+  /// Where a line is painted, in the viewport; for tests.
+  QPoint placeOf(int line) const;
   /// Shown while there is no code.
   void setHint(const QString& hint);
 
  signals:
   /// Clicked, or gone to with the arrow keys.
   void linePicked(int line);
+  /// Enter or a double click.
+  void lineEntered(int line);
+  /// The menu of a line is about to be shown: others may add to it.
+  void menuAsked(QMenu* menu, int line);
 
  protected:
+  void changeEvent(QEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -45,15 +70,24 @@ class CodeView : public QAbstractScrollArea {
 
  private:
   void updateBars();
-  bool walk(int key);
+  void layOutNote();
+  void paintNote(QPainter& painter) const;
+  void paintRow(QPainter& painter, int line, int y) const;
+  int lineAt(double y) const;
+  int rowOf(int line) const;
+  bool walk(const QKeyEvent& event);
+  bool walkSigns(int step);
   void paintLine(QPainter& painter, int line, double x, double baseline) const;
   int lineHeight() const;
   int gutter() const;
 
-  QStringList m_lines;
+  QStringList m_lines, m_labels;
   QString m_hint;
   QSet<int> m_marked;
   QHash<int, QColor> m_colors;
+  QHash<int, LineSign> m_signs;
+  int m_noteLine = -1;
+  QStringList m_note, m_noteRows;  ///< as given, and wrapped
   int m_current = -1;
   int m_longest = 0;
 };

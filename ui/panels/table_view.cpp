@@ -63,6 +63,7 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
   setSortingEnabled(true);
   m_filter->sort(-1);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  horizontalHeader()->viewport()->installEventFilter(this);
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column, int, int width) {
     const bool dragged = QApplication::mouseButtons() & Qt::LeftButton;
     if (dragged && !m_fitting && horizontalHeader()->sectionResizeMode(column) == QHeaderView::Interactive)
@@ -202,6 +203,19 @@ bool DataTable::viewportEvent(QEvent* event) {
                    QFontMetrics(font()).horizontalAdvance(whole) + icon + padding / 2 > columnWidth(index.column());
   if (!cut || tip.contains(whole)) return QTableView::viewportEvent(event);
   QToolTip::showText(help->globalPos(), (whole + "\n" + tip).trimmed(), viewport(), visualRect(index));
+  return true;
+}
+
+/// A title that is cut is told beside it, too.
+bool DataTable::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::ToolTip || watched != horizontalHeader()->viewport())
+    return QTableView::eventFilter(watched, event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int column = horizontalHeader()->logicalIndexAt(help->pos());
+  const auto title = column < 0 ? QString() : titleOf(column);
+  const int needed = QFontMetrics(horizontalHeader()->font()).horizontalAdvance(title) + sortArrowWidth;
+  if (title.isEmpty() || needed <= columnWidth(column)) return QTableView::eventFilter(watched, event);
+  QToolTip::showText(help->globalPos(), title, horizontalHeader()->viewport());
   return true;
 }
 

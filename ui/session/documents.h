@@ -211,6 +211,12 @@ struct PartitionsDoc : workbench::PartitionReport {
 };
 using PartitionsDocPtr = std::shared_ptr<const PartitionsDoc>;
 
+/// What torch.compile made of a captured program; `error`: why that cannot be told.
+struct ProgramDocument : workbench::ProgramReport {
+  QString error;
+};
+using ProgramDocumentPtr = std::shared_ptr<const ProgramDocument>;
+
 /// Two captures beside each other; `error`: why that cannot be told.
 struct RunsDoc : workbench::CaptureDifference {
   int before = -1, after = -1;  ///< captures

@@ -113,7 +113,9 @@ void Session::opened(int id, Result<std::vector<workbench::CaptureIndex>> result
     refused->error = windowText(result.error()).toStdString();
     m_captures[id] = refused;
     emit capturesChanged();
-    return emit failed(tr("Cannot open %1").arg(QFileInfo(text(refused->path)).fileName()), text(refused->error));
+    emit failed(tr("Cannot open %1").arg(QFileInfo(text(refused->path)).fileName()), text(refused->error));
+    if (workbench::mayBeProgram(result.error())) emit programMet(QString::fromStdString(refused->path));
+    return;
   }
   int next = id;
   for (auto& index : *result) {
@@ -126,6 +128,7 @@ void Session::opened(int id, Result<std::vector<workbench::CaptureIndex>> result
     if (&index != &result->back()) ++m_nextId;
   }
   emit capturesChanged();
+  if (m_showNext && isProgram(id) && capture(id)->graphs.empty()) return showGraphless(id);
   if (!m_showNext || capture(id)->graphs.empty()) return;
   m_showNext = false;
   go({id, 0, Location::Stage::Captured, -1, {}});
@@ -205,7 +208,10 @@ void Session::close(int capture) {
   m_captures.erase(capture);
   m_plants.erase(doc->name);
   m_logs.erase(capture);
+  m_programs.erase(capture);
+  if (m_graphless == capture) m_graphless = -1;
   m_jobs.cancel("log:" + QString::number(capture));
+  m_jobs.cancel("program:" + QString::number(capture));
   m_fusion.erase(capture);
   forgetStages(capture);
   m_browsers.erase(capture);

@@ -68,6 +68,19 @@ class Session : public QObject {
   /// Whether it has compile ids of which a log tells.
   bool isTrace(int capture) const;
 
+  /// Whether it is a Python program that was run and captured.
+  bool isProgram(int capture) const;
+  /// Reads what became of a captured program, unless it is known; programChanged() follows.
+  void findProgram(int capture);
+  /// Null until findProgram() has it, and for other captures.
+  ProgramDocumentPtr program(int capture) const;
+  /// Runs a Python program in the sandbox and opens what was compiled of it. The user has been asked before.
+  void captureProgram(workbench::CaptureProgramRequest request);
+  void cancelCaptureProgram();
+  /// The captured program that is looked at; -1: none. One of which nothing became a graph has no place to go to.
+  int shownProgram() const;
+  void showGraphless(int program);
+
   // Place and selection
   const Location& location() const { return m_location; }
   void go(const Location& location);
@@ -257,6 +270,9 @@ class Session : public QObject {
   void inputsChanged();
   void plantChanged();
   void traceLogChanged();
+  void programChanged();
+  /// A file without a graph that may be a Python program: running it in the sandbox would give graphs.
+  void programMet(const QString& path);
   void symbolsChanged();
   void storeChanged();
   void notesChanged();
@@ -337,6 +353,8 @@ class Session : public QObject {
   ValueDocPtr m_value;
   RunsDocPtr m_runs;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture
+  int m_graphless = -1;                                            ///< capture: a program without graphs that is shown
+  std::map<int, ProgramDocumentPtr> m_programs;                    ///< by capture
   std::map<std::string, QString> m_plants;                         ///< by the capture's name
   std::map<std::pair<int, int>, RecordedCodePtr> m_code;           ///< by capture and graph
   std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;     ///< by capture and graph

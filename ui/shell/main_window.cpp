@@ -30,6 +30,7 @@
 #include "ui/panels/overview_panel.h"
 #include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
+#include "ui/panels/program_panel.h"
 #include "ui/panels/record_panel.h"
 #include "ui/panels/search_panel.h"
 #include "ui/panels/source_panel.h"
@@ -94,6 +95,7 @@ void MainWindow::buildCentre() {
   m_stack->addWidget(m_welcome);
   m_strip = new StageStrip(m_session);
   m_overview = new OverviewPanel(m_session);
+  m_program = new ProgramPanel(m_session);
   m_graphPage = new QWidget;
   auto* page = new QVBoxLayout(m_graphPage);
   page->setContentsMargins(0, 0, 0, 0);
@@ -102,6 +104,7 @@ void MainWindow::buildCentre() {
   page->addWidget(m_pane, 1);
   m_stack->addWidget(m_graphPage);
   m_stack->addWidget(m_overview);
+  m_stack->addWidget(m_program);
   column->addWidget(m_stack, 1);
   m_banner = new Banner(centre);
   setCentralWidget(centre);
@@ -255,8 +258,8 @@ void MainWindow::connectSession() {
   m_saveSoon.setSingleShot(true);
   m_saveSoon.setInterval(1500);
   connect(&m_saveSoon, &QTimer::timeout, this, &MainWindow::rememberSession);
-  for (const auto signal :
-       {&Session::capturesChanged, &Session::locationChanged, &Session::plantChanged, &Session::pinsChanged})
+  for (const auto signal : {&Session::capturesChanged, &Session::locationChanged, &Session::plantChanged,
+                            &Session::pinsChanged, &Session::accuracyChanged})
     connect(&m_session, signal, &m_saveSoon, qOverload<>(&QTimer::start));
   connect(&m_session, &Session::capturesChanged, this, &MainWindow::showStart);
   connect(&m_session, &Session::graphChanged, this, [this] {

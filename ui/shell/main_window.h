@@ -35,6 +35,8 @@ class NotesPanel;
 class PartitionPanel;
 class PassesPanel;
 class PathPanel;
+class ProgramPanel;
+class ProgramSource;
 class RecordPanel;
 class RunsPanel;
 class SearchPanel;
@@ -84,7 +86,7 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a panel to the front: "nodes", "source", "difference", "accuracy", "minify", "partition", "kernels",
-  /// "fusion", "timeline", "record", "runs", "path", "store", "log", "find", "notes"; "captures", "passes", "changes", "inspector";
+  /// "fusion", "timeline", "record", "runs", "path", "program", "store", "log", "find", "notes"; "captures", "passes", "changes", "inspector";
   /// "overview".
   void raisePanel(const QString& name);
   /// Of all that raisePanel() knows.
@@ -110,6 +112,8 @@ class MainWindow : public QMainWindow {
   MinifyPanel& minifyPanel() { return *m_minify; }
   KernelsPanel& kernelsPanel() { return *m_kernels; }
   OverviewPanel& overviewPanel() { return *m_overview; }
+  ProgramPanel& programPanel() { return *m_program; }
+  ProgramSource& programSource() { return *m_programSource; }
   StoryBar& storyBar() { return *m_story; }
   OutputCodePanel& outputCodePanel() { return *m_code; }
   FusionPanel& fusionPanel() { return *m_fusion; }
@@ -122,6 +126,7 @@ class MainWindow : public QMainWindow {
   SearchPanel& searchPanel() { return *m_hits; }
   NotesPanel& notesPanel() { return *m_notes; }
   FileFollower& follower() { return m_follower; }
+  const LogFeed& logFeed() const { return m_log; }
   SearchBox& searchBox() { return *m_search; }
   Banner& banner() { return *m_banner; }
 
@@ -142,6 +147,12 @@ class MainWindow : public QMainWindow {
   void showCentre();
   void showFirst();
   void goToGraph(int graph);
+  void chooseProgram();
+  void askCapture(const QString& path);
+  void connectProgram();
+  void goToProgramNode(int graph, const QString& node);
+  void showNodesOfLine(int line);
+  void showInProgram();
   void goToOdd();
   void goToBad(int step);
   void goToFirst(AccuracyDoc::Oddity oddity);
@@ -185,6 +196,7 @@ class MainWindow : public QMainWindow {
   void showContextMenu(int node, const QPoint& position);
   void showAbout();
   void showShortcuts();
+  void showHelp(const QString& page);
   QSet<int> markNodes(const QStringList& names);
   void findNodes(const QStringList& names);
   void chooseBaseline();
@@ -220,6 +232,8 @@ class MainWindow : public QMainWindow {
   StageStrip* m_strip = nullptr;
   QWidget* m_graphPage = nullptr;  ///< the strip and the pane
   OverviewPanel* m_overview = nullptr;
+  ProgramPanel* m_program = nullptr;         ///< a captured program as a whole
+  ProgramSource* m_programSource = nullptr;  ///< its text, below the graph
   WorkPlaces* m_places = nullptr;
   StoryBar* m_story = nullptr;
   ChangesPanel* m_changes = nullptr;

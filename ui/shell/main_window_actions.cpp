@@ -18,6 +18,7 @@
 #include "ui/shell/banner.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/main_window.h"
+#include "ui/shell/problem_report.h"
 #include "ui/shell/search_box.h"
 #include "ui/shell/story_bar.h"
 
@@ -26,6 +27,12 @@ namespace kerf::ui::inline shell {
 std::vector<ActionSpec> MainWindow::fileActions() {
   return {{"open", tr("&Open file…"), "open", "Ctrl+O", {}, [this] { chooseFiles(); }},
           {"openFolder", tr("Open &folder…"), "folder", "Ctrl+Shift+O", {}, [this] { chooseFolder(); }},
+          {"captureProgram",
+           tr("Capture a &program…"),
+           {},
+           {},
+           tr("Run a Python program in the sandbox, and see what torch.compile makes of it"),
+           [this] { chooseProgram(); }},
           {"exportRepro", tr("&Export repro…"), "export", "Ctrl+E",
            tr("Export the captured graph and its inputs as repro.py"), [this] { exportRepro(); }},
           {"newWindow", tr("&New window"), {}, "Ctrl+N", {}, [this] { openWindow(); }},
@@ -184,6 +191,12 @@ std::vector<ActionSpec> MainWindow::goActions() {
              raisePanel("runs");
              m_runs->compare();
            }},
+          {"showInProgram",
+           tr("Show in the pro&gram"),
+           {},
+           "L",
+           tr("The line of the captured program that the selected node comes from"),
+           [this] { showInProgram(); }},
           {"compareBefore", tr("Compare with the stage &before"), {}, {}, {}, [this] { m_session.compareWith({}); }},
           {"palette", tr("Command pa&lette…"), {}, "Ctrl+K Ctrl+P Ctrl+Shift+P", {}, [this] {
              showCommandPalette(*this, *m_actions);
@@ -217,8 +230,22 @@ std::vector<ActionSpec> MainWindow::runActions() {
          m_pane->cancelLayout();
          m_session.cancelCompare();
          m_session.cancelMinify();
+         m_session.cancelCaptureProgram();
        }},
       {"shortcuts", tr("&Keyboard shortcuts"), {}, "F1", {}, [this] { showShortcuts(); }},
+      {"help", tr("&Pages of the documentation"), {}, "Shift+F1", {}, [this] { showHelp("studio.md"); }},
+      {"queryHelp",
+       tr("Words of &queries"),
+       {},
+       {},
+       tr("All words that the search understands"),
+       [this] { showHelp("queries"); }},
+      {"problem",
+       tr("&Report a problem…"),
+       {},
+       {},
+       tr("A text with version, environment and the last messages, to copy"),
+       [this] { showProblemReport(*this); }},
       {"about", tr("&About Kerf Studio"), {}, {}, {}, [this] { showAbout(); }}};
 }
 
@@ -313,7 +340,7 @@ void MainWindow::buildMenus() {
     for (const auto& id : ids) id.isEmpty() ? menu->addSeparator() : (menu->addAction((*m_actions)[id]), nullptr);
   };
   auto* file = menuBar()->addMenu(tr("&File"));
-  fill(file, {"newWindow", "", "open", "openFolder"});
+  fill(file, {"newWindow", "", "open", "openFolder", "captureProgram"});
   m_recentMenu = file->addMenu(tr("Open &recent"));
   connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
   fill(file,
@@ -364,6 +391,7 @@ void MainWindow::buildMenus() {
                                        "nextStage",
                                        "previousStage",
                                        "captured",
+                                       "showInProgram",
                                        "",
                                        "compareWith",
                                        "compareBefore",
@@ -371,7 +399,7 @@ void MainWindow::buildMenus() {
                                        "",
                                        "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
-  fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "plant", "", "about"});
+  fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "help", "queryHelp", "plant", "", "problem", "about"});
 }
 
 void MainWindow::buildToolBar() {

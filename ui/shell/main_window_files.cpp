@@ -20,6 +20,7 @@
 #include "ui/panels/passes_panel.h"
 #include "ui/shell/banner.h"
 #include "ui/shell/export_dialog.h"
+#include "ui/shell/help_window.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/session_memory.h"
 #include "ui/shell/welcome.h"
@@ -125,6 +126,7 @@ void MainWindow::showContextMenu(int node, const QPoint& position) {
     menu.addSeparator();
     menu.addAction((*m_actions)["centre"]);
     menu.addAction(tr("Show in source"), this, [this] { raisePanel("source"); });
+    if (m_session.shownProgram() >= 0) menu.addAction((*m_actions)["showInProgram"]);
     if (doc.opcode == "call_function") {
       const auto name = text(doc.name);
       auto* pin = menu.addAction(tr("Keep when minifying"), this, [this, name](bool on) { m_session.pin(name, on); });
@@ -177,12 +179,20 @@ void MainWindow::showShortcuts() {
   dialog->open();
 }
 
+void MainWindow::showHelp(const QString& page) {
+  auto* help = findChild<HelpWindow*>();
+  if (!help) help = new HelpWindow(this);
+  help->showPage(page);
+  help->raise();
+  help->activateWindow();
+}
+
 void MainWindow::showAbout() {
   QMessageBox box(QMessageBox::Information, tr("About Kerf Studio"),
                   tr("<h3>Kerf Studio</h3><p>Graph debugger and minifier for PyTorch compiler graphs.</p>"
                      "<p>Files are parsed, never executed; graphs run only in child processes.</p>"
-                     "<p>Apache License 2.0. Built with Qt %1.</p>")
-                      .arg(qVersion()),
+                     "<p>Version %1. Apache License 2.0. Built with Qt %2.</p>")
+                      .arg(QApplication::applicationVersion(), qVersion()),
                   QMessageBox::Ok, this);
   box.setTextFormat(Qt::RichText);
   box.setIconPixmap(windowIcon().pixmap(64));

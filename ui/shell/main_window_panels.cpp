@@ -24,6 +24,7 @@
 #include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/path_panel.h"
+#include "ui/panels/program_panel.h"
 #include "ui/panels/record_panel.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/search_panel.h"
@@ -80,6 +81,8 @@ void MainWindow::buildPanels() {
   add("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), {Graph});
   add("source", tr("Source"), m_source = new SourcePanel(m_session), {Graph});
   add("path", tr("Source to kernel"), m_path = new PathPanel(m_session), {Graph});
+  add("program", tr("Program"), m_programSource = new ProgramSource(m_session), {Graph},
+      [this] { return m_session.shownProgram() >= 0; });
   add("difference", tr("Difference"), m_difference = new DifferencePanel(m_session), {Graph},
       [this] { return m_session.difference() != nullptr; });
   add("code", tr("Output code"), m_code = new OutputCodePanel(m_session), {Graph}, [this] {
@@ -112,6 +115,7 @@ void MainWindow::buildPanels() {
 }
 
 void MainWindow::connectPanels() {
+  connectProgram();
   connect(m_accuracy, &AccuracyPanel::torchBisectRequested, this, &MainWindow::bisectTorch);
   connect(m_accuracy, &AccuracyPanel::oddRequested, this, &MainWindow::goToOdd);
   connect(m_accuracy, &AccuracyPanel::badRequested, this, [this] { goToBad(0); });
@@ -211,11 +215,13 @@ QString MainWindow::screenName() const {
 }
 
 void MainWindow::showCentre() {
-  const bool capture = m_session.location().capture >= 0;
+  const bool capture = m_session.location().capture >= 0, program = m_session.shownProgram() >= 0;
+  const bool graphless = program && m_session.shownProgram() != m_session.location().capture;
   const bool overview = capture && m_places->place() == WorkPlace::Overview;
-  m_stack->setCurrentWidget(overview            ? static_cast<QWidget*>(m_overview)
-                            : m_session.graph() ? m_graphPage
-                                                : m_stack->widget(0));
+  m_stack->setCurrentWidget(graphless || (program && overview) ? static_cast<QWidget*>(m_program)
+                            : overview                         ? static_cast<QWidget*>(m_overview)
+                            : m_session.graph()                ? m_graphPage
+                                                               : m_stack->widget(0));
 }
 
 /// A trace is looked over before anything else is done with it; somebody who goes to a graph sees that.
@@ -225,9 +231,10 @@ void MainWindow::showFirst() {
   if (capture < 0) return;
   const bool known = m_overviews.contains(capture), overview = m_places->place() == WorkPlace::Overview;
   m_overviews.insert(capture);
-  if (!known && m_session.isTrace(capture)) return m_places->go(WorkPlace::Overview);
+  const bool first = m_session.isTrace(capture) || m_session.isProgram(capture);
+  if (!known && first) return m_places->go(WorkPlace::Overview);
   const bool moved = before.capture == capture && !before.sameGraph(m_lastPlace);
-  if (overview && (moved || !m_session.isTrace(capture))) m_places->go(WorkPlace::Graph);
+  if (overview && (moved || !first)) m_places->go(WorkPlace::Graph);
 }
 
 void MainWindow::goToGraph(int graph) {

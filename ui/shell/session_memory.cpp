@@ -3,6 +3,8 @@
 #include <QFileInfo>
 #include <QRegularExpression>
 
+#include "ui/panels/accuracy_panel.h"
+#include "ui/panels/program_panel.h"
 #include "ui/panels/table_view.h"
 #include "ui/shell/main_window.h"
 
@@ -62,6 +64,8 @@ QVariantMap rememberedSession(MainWindow& window) {
   if (names.isEmpty() || !place) return {};
   const auto& view = window.pane().view();
   QVariantMap session{{"captures", names}, {"place", mapOf(*place)}, {"pins", window.session().pins()}};
+  if (const auto kept = window.accuracyPanel().kept(); !kept.isEmpty()) session["compared"] = kept;
+  if (window.session().shownProgram() >= 0) session["program"] = window.programPanel().place();
   if (!view.scene()) return session;
   QStringList open;
   for (const auto& path : view.scene()->openPaths()) open << QString::fromStdString(path);
@@ -90,6 +94,8 @@ void restoreSession(MainWindow& window, const QVariantMap& session) {
     view.center = session["center"].toPointF();
     window.pane().keepView(std::move(view));
   }
+  if (there && session.contains("compared")) window.accuracyPanel().setEarlier(session["compared"].toMap());
+  if (there && session.contains("program")) window.programPanel().restore(session["program"].toMap());
   if (there) restorePins(window.session(), place, session["pins"].toStringList());
   if (there) window.session().goTo(place);
   window.session().open(names, !there);
