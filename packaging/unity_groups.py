@@ -4,6 +4,8 @@
   packaging/unity_groups.py BUILD          puts sources that the list lacks into groups, and drops those that are gone
   packaging/unity_groups.py BUILD --anew   makes all groups anew
 
+`SOURCE alone` in the list keeps a source out of the groups: it uses names of two libraries without saying whose.
+
 BUILD is a configured build folder: it knows the sources of every target. Targets that it does not have keep their lines.
 
 Files of one group share their unnamed namespaces. This guesses from the text which files declare a name alike and keeps
@@ -17,12 +19,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "packaging/cmake/unity_groups.txt"
 MOST_BYTES = 60_000  # of text in one group: half a gigabyte of memory, and enough groups for many cores
+ALONE = "alone"
 OVERLOADS = {"perform"}  # of types that differ, in many files of one folder
 
 HEAD = """\
-# Sources that are compiled as one: SOURCE GROUP. What is not here is compiled alone. packaging/unity_groups.py writes this
-# file. Where the compiler says that two files of a group declare a name alike, give one of the two another name, or take
-# its line away.
+# Sources that are compiled as one: SOURCE GROUP. What is not here, or says `alone`, is compiled alone.
+# packaging/unity_groups.py writes this file. Where the compiler says that two files of a group declare a name alike, give
+# one of the two another name, or take its line away.
 """
 
 
@@ -62,7 +65,7 @@ def groups_of(target, sources, before):
     """The group of each source: the one before, else the first where it fits."""
     groups, found = {}, {}
     known = [source for source in sources if before.get(source, "").rpartition("_")[0] == target]
-    for source in known + [source for source in sources if source not in known]:
+    for source in known + [source for source in sources if source not in before]:
         path = ROOT / source
         what = (path.stat().st_size, *names_of(path))
         number = int(before[source].rpartition("_")[2]) if source in known else 0
@@ -78,7 +81,7 @@ def main(build, *options):
     after = {source: group for source, group in before.items() if (ROOT / source).exists()}
     for listing in sorted(pathlib.Path(build, "unity").glob("*.txt")):
         sources = listing.read_text().split()
-        target_before = {} if "--anew" in options else before
+        target_before = {s: g for s, g in before.items() if g == ALONE} if "--anew" in options else before
         after.update(groups_of(listing.stem, sources, target_before))
     LIST.write_text(HEAD + "".join(f"{source} {after[source]}\n" for source in sorted(after)))
 
