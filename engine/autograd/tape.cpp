@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/autograd/gradient_rules_of_ops.h"
+#include "engine/ops/core/invented_numbers.h"
 
 namespace kerf::inline autograd {
 Result<Tensor> fittedGradient(const Tensor& gradient, const Tensor& tensor, const OpRunner& run) {
@@ -94,6 +95,10 @@ Result<void> Tape::record(const OpInfo& op, const ValueList& args, const Keyword
                           NodeId node) {
   if (gradientOf(op) == nothingFlows) return {};
   KERF_TRY(BoundArguments bound, bindArguments(op, args, kwargs));
+  if (inventsNumbers(bound, args, kwargs) && tracksAny(args, kwargs))
+    return fail(ErrorCode::UnsupportedOp,
+                "{}: its derivative needs a number that only running tells: an element of a tensor",
+                op.schema.qualifiedName());
   Step step{.op = &op, .args = std::move(bound), .results = {}, .wanted = {}, .node = node, .backward = {}};
   for (const Value& value : step.args.values) step.wanted.push_back(tracksAny(value));
   step.results = op.schema.returns.size() == 1 || !result.isList() ? ValueList{result} : result.list();

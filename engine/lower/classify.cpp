@@ -5,6 +5,7 @@
 #include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/lower/view_shapes.h"
+#include "engine/ops/core/invented_numbers.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/symbolic/shape_env.h"
@@ -176,7 +177,8 @@ class Classifier {
       if (!node.meta().value.list()) return false;
     }
     auto bound = bindArguments(op, call.args, call.kwargs);
-    if (!bound) return false;
+    // Lowerings read numbers alone. Of elu(x, s) with a tensor s the op's own kernel reads it when the graph runs.
+    if (!bound || inventsNumbers(*bound, call.args, call.kwargs)) return false;
     info.bound = std::move(*bound);
     collectOperands(node, op, info);
     return true;

@@ -6,6 +6,7 @@
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/invented_numbers.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
@@ -28,13 +29,6 @@ std::string targetOf(const OpInfo& op) {
 std::string_view hintOf(const OpInfo& op) {
   const std::string_view name = op.schema.name;
   return name.substr(std::min(name.size(), name.rfind(':') + 1));
-}
-
-/// Where a number is wanted and a tensor without data was given, binding had to invent the number.
-bool inventsNumbers(const BoundArguments& bound, const ValueList& args) {
-  for (std::size_t i = 0; i < std::min(args.size(), bound.values.size()); ++i)
-    if (args[i].isTensor() && !args[i].tensor().defined() && !bound.values[i].isTensor()) return true;
-  return false;
 }
 
 struct AttributeName {
@@ -181,7 +175,7 @@ Result<Value> OpTracer::replace(const OpInfo& op, const Replacement& by, const V
     if (!shape && shape.error().code != ErrorCode::UnsupportedOp) return std::unexpected(shape.error());
   }
   if (by.applies != nullptr && !by.applies(bound)) return record(op, args, kwargs);
-  if (inventsNumbers(bound, args))
+  if (inventsNumbers(bound, args, kwargs))
     return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());
   const Composite program = by.program != nullptr ? by.program : op.decomposition;
   return withoutThrowing([&] { return program(bound, OpRunner(*this)); });
