@@ -89,6 +89,14 @@ TEST(DamagedText, LostIndentationIsThatOfTheMethodAbove) {
   EXPECT_EQ(bare.graphs[0].module.graph.node(*bare.graphs[0].module.graph.find("r")).meta().sourceFile, "/a/b.py");
 }
 
+TEST(DamagedText, LostIndentationOfClassesWithoutAName) {
+  const Capture capture = imported(
+      "class <lambda>(torch.nn.Module):\ndef forward(self, x: \"f32[4]\"):\n"
+      "y: \"f32[4]\" = torch.ops.aten.relu.default(x); x = None\nreturn (y,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  EXPECT_EQ(names(capture.graphs[0].module.graph), "x y output");
+}
+
 TEST(DamagedText, LostIndentationKeepsNestedGraphsAndTheGraphBehind) {
   const Capture capture = imported(
       "class GraphModule(torch.nn.Module):\n\ndef forward(\nself,\nx: \"f32[3]\",\n):\nbody_0 = self.body_0\n"

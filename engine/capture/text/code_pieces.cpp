@@ -108,7 +108,7 @@ bool PieceReader::readable() {
   bool hasForward = m_content.kind != Kind::Class;
   if (!hasForward && isTestClass(head())) return false;
   PythonScan scan;
-  LostIndentation lost(hasForward, m_piece.className);
+  LostIndentation lost(hasForward, m_content.kind == Kind::Class);
   char above = ':';
   addRow(m_first, m_content.kind == Kind::Function ? renamedHead() : std::string(head()));
   scan.line(head());

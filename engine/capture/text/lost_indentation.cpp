@@ -11,8 +11,8 @@ bool isReturn(std::string_view line) { return line == "return" || line.starts_wi
 
 }  // namespace
 
-LostIndentation::LostIndentation(bool inForward, std::string_view className)
-    : m_hasClass(!className.empty()), m_place(inForward ? Place::Forward : Place::Class) {}
+LostIndentation::LostIndentation(bool inForward, bool hasClass)
+    : m_hasClass(hasClass), m_place(inForward ? Place::Forward : Place::Class) {}
 
 bool LostIndentation::takes(std::string_view line, bool shallow, bool outside, std::string_view text) {
   if (line.empty()) return false;

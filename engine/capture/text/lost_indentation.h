@@ -10,7 +10,7 @@ namespace kerf::inline capture {
 class LostIndentation {
  public:
   /// `inForward`: the text begins with the method itself, without a class.
-  LostIndentation(bool inForward, std::string_view className);
+  LostIndentation(bool inForward, bool hasClass);
 
   /// Whether the line belongs to the text although it is no deeper than the text's first line. `text`: what is taken.
   bool takes(std::string_view line, bool shallow, bool outside, std::string_view text);
