@@ -28,7 +28,7 @@ struct CompiledFrame {
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< numbers of the frame that come out as they came in
   std::vector<std::pair<Ref, NodeId>> floats;      ///< numbers that the graph gives as tensors
-  std::vector<RandomCall> randomCalls;
+  std::vector<TracedDraw> randomCalls;
   std::vector<Effect> effects;
   std::vector<Ref> results;                ///< templates
   std::map<std::size_t, SourcePtr> moved;  ///< results that are only handed on: where they come from

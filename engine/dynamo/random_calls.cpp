@@ -39,7 +39,7 @@ bool areNumbers(PyObject* args) {
 Ref tensorOfDraw(PyObject* number) { return Ref::steal(PyObject_CallOneArg(torchObject("tensor").get(), number)); }
 
 /// A draw that the program's own draws do not notice.
-Ref exampleOf(const RandomCall& call) {
+Ref exampleOf(const TracedDraw& call) {
   const NativeScope native;
   PyObject* module = randomModule();
   const Ref state = Ref::steal(PyObject_CallMethod(module, "getstate", nullptr));
@@ -52,7 +52,7 @@ Ref exampleOf(const RandomCall& call) {
 
 }  // namespace
 
-Ref RandomCall::draw() const { return Ref::steal(PyObject_Call(function.get(), args.get(), kwargs.get())); }
+Ref TracedDraw::draw() const { return Ref::steal(PyObject_Call(function.get(), args.get(), kwargs.get())); }
 
 std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* given, PyObject* args, PyObject* kwargs) {
   if (!PyMethod_Check(given)) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* given, 
   if (!isDraw(callable) || !areNumbers(args)) return std::nullopt;
   if (kwargs != nullptr && !areNumbers(Ref::steal(PyList_AsTuple(Ref::steal(PyDict_Values(kwargs)).get())).get()))
     return std::nullopt;
-  const RandomCall call{Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)};
+  const TracedDraw call{Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)};
   const Ref example = exampleOf(call);
   const NativeScope native;
   ProxyState state;
@@ -74,9 +74,9 @@ std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* given, 
   return VariableTracker{makeProxy(std::move(state)), nullptr, false};
 }
 
-std::optional<std::vector<Ref>> drawAll(const std::vector<RandomCall>& calls) {
+std::optional<std::vector<Ref>> drawAll(const std::vector<TracedDraw>& calls) {
   std::vector<Ref> drawn;
-  for (const RandomCall& call : calls) {
+  for (const TracedDraw& call : calls) {
     const Ref number = call.draw();
     drawn.push_back(number ? tensorOfDraw(number.get()) : Ref());
     if (!drawn.back()) return std::nullopt;

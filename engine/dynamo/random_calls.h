@@ -11,7 +11,7 @@ namespace kerf::inline dynamo {
 class FrameTracer;
 
 /// One draw: random.randint(1, 6).
-struct RandomCall {
+struct TracedDraw {
   Ref function, args, kwargs;
   /// A number, or null with a Python exception set.
   Ref draw() const;
@@ -22,6 +22,6 @@ struct RandomCall {
 std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs);
 
 /// The values of a run as tensors, in order; nothing with a Python exception set.
-std::optional<std::vector<Ref>> drawAll(const std::vector<RandomCall>& calls);
+std::optional<std::vector<Ref>> drawAll(const std::vector<TracedDraw>& calls);
 
 }  // namespace kerf::inline dynamo

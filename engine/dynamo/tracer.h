@@ -68,7 +68,7 @@ class FrameTracer {
   /// What variables of generators' frames hold between their runs, by frame.
   std::unordered_map<const void*, std::vector<VariableTracker>> generatorVariables;
   /// Draws of Python's module random, made before the graph runs.
-  std::vector<RandomCall> randomCalls;
+  std::vector<TracedDraw> randomCalls;
   /// Functions of the program by where they were found: their cells and defaults have guards by that name.
   std::unordered_map<PyObject*, SourcePtr> functions;
 

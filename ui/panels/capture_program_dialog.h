@@ -1,8 +1,8 @@
 // CaptureProgramDialog: asks before a Python program is run, and how torch.compile is to compile it.
 #pragma once
 
-#include "app/workbench/protocol/programs.h"
 #include "ui/panels/roomy_dialog.h"
+#include "ui/session/documents.h"
 
 class QCheckBox;
 class QComboBox;

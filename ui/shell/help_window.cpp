@@ -10,7 +10,7 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
-#include "app/workbench/protocol/node_query.h"
+#include "ui/session/node_search.h"
 #include "ui/session/text.h"
 
 namespace kerf::ui::inline shell {
@@ -35,7 +35,7 @@ QString markdownOf(const QString& page) {
 }
 
 /// In a cell of a table.
-QString inCell(std::string_view words) { return kerf::ui::text(words).replace('|', "\\|"); }
+QString inCell(QString words) { return words.replace('|', "\\|"); }
 
 }  // namespace
 
@@ -43,8 +43,7 @@ QString queryReference() {
   auto text = HelpWindow::tr(
       "# Words of queries\n\nA node is found if all words of the query fit. Words without a colon are "
       "parts of a name, target or type.\n\n| Word | Fits nodes |\n|---|---|\n");
-  for (const auto& [word, what] : workbench::queryWords())
-    text += "| `" + inCell(word) + "` | " + inCell(what) + " |\n";
+  for (const auto& [word, what] : searchWords()) text += "| `" + inCell(word) + "` | " + inCell(what) + " |\n";
   return text;
 }
 

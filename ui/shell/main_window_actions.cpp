@@ -493,10 +493,4 @@ void MainWindow::recallOracle() {
   m_minify->setSettings(settings);
 }
 
-void MainWindow::step(int offset) {
-  const auto graph = m_session.graph();
-  if (!graph || graph->nodes.empty()) return;
-  m_session.selectNode(std::clamp(m_session.node() + offset, 0, int(graph->nodes.size()) - 1));
-}
-
 }  // namespace kerf::ui::inline shell

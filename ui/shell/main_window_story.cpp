@@ -156,4 +156,10 @@ void MainWindow::showIssueText(const QString& path) {
   dialog->open();
 }
 
+void MainWindow::step(int offset) {
+  const auto graph = m_session.graph();
+  if (!graph || graph->nodes.empty()) return;
+  m_session.selectNode(std::clamp(m_session.node() + offset, 0, int(graph->nodes.size()) - 1));
+}
+
 }  // namespace kerf::ui::inline shell
