@@ -236,7 +236,10 @@ def _program(mod, args, kwargs, inputs, made, specs):
 
 
 def note_exported(program, text):
-    """The program's log gets the exported program, with the values of its inputs."""
+    """The program's log, where one is kept, gets the exported program, with the values of its inputs."""
+    exported = getattr(getattr(_C, "_dynamo", None), "exported", None)
+    if exported is None:
+        return
     body = text.strip("\n").replace("\n", "\n    ")
     signature = str(program.graph_signature).rstrip()
     whole = (f"ExportedProgram:\n    {body}\n\nGraph signature: {signature}\n\n"
@@ -245,4 +248,4 @@ def note_exported(program, text):
     values = [held[s.target] for s in program.graph_signature.input_specs if s.target is not None]
     values += pytree.tree_leaves((program._source[1], program._source[2]))
     if all(isinstance(v, torch.Tensor) for v in values):
-        _C._dynamo.exported("exported_program", whole, values)
+        exported("exported_program", whole, values)
