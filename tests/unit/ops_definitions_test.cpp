@@ -100,7 +100,9 @@ constexpr SecondDefinition besideTables[] = {
     {"aten.hardshrink_backward.default", "decomposition", ofLoops},
     {"aten.mish_backward.default", "decomposition", ofLoops},
     {"aten.softshrink_backward.default", "decomposition", ofLoops},
+    {"aten.lift.default", "decomposition", ofPlacement},
     {"aten.lift_fresh.default", "decomposition", ofPlacement},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", "decomposition", ofPlacement},
 };
 
 bool isOfATable(const OpInfo& op) {

@@ -178,12 +178,18 @@ Result<Value> klProgram(const BoundArguments& args, const OpRunner& run) {
 
 /// cosine_similarity(x1, x2, dim, eps): norms are kept above eps.
 Result<Value> cosineProgram(const BoundArguments& args, const OpRunner& run) {
-  std::array<Value, 2> units;
-  for (std::size_t i = 0; i < 2; ++i) {
-    KERF_TRY(const Value norm, run.value("aten.linalg_vector_norm.default"_op,
-                                         {args.values[i], 2.0, intList({args.integer(2)}), true}, {}));
+  std::array<Value, 2> units{args.values[0], args.values[1]};
+  if (args.tensor(0).dim() != args.tensor(1).dim()) {  // norms are those of what both are together
+    KERF_TRY(const SymSizes sizes, broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()));
+    for (Value& unit : units) {
+      KERF_TRY(unit, run.value("aten.expand.default"_op, {unit, intList(sizes)}, {}));
+    }
+  }
+  for (Value& unit : units) {
+    KERF_TRY(const Value norm,
+             run.value("aten.linalg_vector_norm.default"_op, {unit, 2.0, intList({args.integer(2)}), true}, {}));
     KERF_TRY(const Value bounded, run.value("aten.clamp_min.default"_op, {norm, args.number(3)}, {}));
-    KERF_TRY(units[i], run.value("aten.div.Tensor"_op, {args.values[i], bounded}, {}));
+    KERF_TRY(unit, run.value("aten.div.Tensor"_op, {unit, bounded}, {}));
   }
   KERF_TRY(const Value products, run.value("aten.mul.Tensor"_op, {units[0], units[1]}, {}));
   return run.value("aten.sum.dim_IntList"_op, {products, intList({args.integer(2)}), false}, {});

@@ -116,8 +116,7 @@ Fit fitParameter(const FormParameter& parameter, const CallOperand& operand, boo
   if (operand.kind == OperandKind::Unknown) return Fit::Maybe;
   if (operand.kind == OperandKind::List) return fitItems(parameter, operand.items);
   if (!parameter.takesSingle) return Fit::No;
-  if (parameter.kind == ParameterKind::Int)
-    return fitIf(operand.kind == OperandKind::Int || operand.kind == OperandKind::SymInt);
+  if (parameter.kind == ParameterKind::Int) return asSize(operand);
   FormParameter single = parameter;
   single.isList = false;
   return fitOne(single, operand, false);

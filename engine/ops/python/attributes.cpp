@@ -20,19 +20,21 @@ Result<Value> reversed(const PythonCall& call, const Tensor& self) {
 }
 
 Result<Value> adjoint(const PythonCall& call, const Tensor& self) {
+  if (self.dim() == 0) return Value(self);
   if (self.dim() < 2) return fail(ErrorCode::ShapeMismatch, "getattr: a tensor without two dimensions has no adjoint");
   KERF_TRY(const Value turned, swapped(call, self));
   return isComplex(self.dtype()) ? call.aten("conj.default", {turned}) : Result<Value>(turned);
 }
 
 Result<Value> transposed(const PythonCall& call, const Tensor& self) {
+  if (self.dim() == 0) return Value(self);
   if (self.dim() < 2) return fail(ErrorCode::ShapeMismatch, "getattr: mT needs two dimensions");
   return swapped(call, self);
 }
 
 Result<Value> hermitian(const PythonCall& call, const Tensor& self) {
   if (self.dim() != 0 && self.dim() != 2) return fail(ErrorCode::ShapeMismatch, "getattr: H is of matrices");
-  return self.dim() == 0 ? Result<Value>(Value(self)) : adjoint(call, self);
+  return adjoint(call, self);
 }
 
 Result<Value> realPart(const PythonCall& call, const Tensor& self) {

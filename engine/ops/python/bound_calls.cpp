@@ -114,6 +114,24 @@ Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCa
   return ops.call("torch.ops." + op.schema.qualifiedName(), positions, keywords);
 }
 
+namespace {
+
+/// A tensor of one integer stands for the integer, alone and in a list of sizes.
+Value withNumbers(const Value& value) {
+  if (value.isList()) {
+    ValueList items;
+    for (const Value& item : value.list()) items.push_back(withNumbers(item));
+    return Value(std::move(items));
+  }
+  if (!value.isTensor()) return value;
+  const Tensor& tensor = value.tensor();
+  const bool isKnown = tensor.defined() && !tensor.isSymbolic() && tensor.numel() == 1 && isIntegral(tensor.dtype()) &&
+                       tensor.storage() != nullptr && tensor.storage()->data() != nullptr;
+  return isKnown ? Value(tensor.itemAsInt()) : value;
+}
+
+}  // namespace
+
 Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs,
                             const OpCaller& ops) {
   const CallForm& form = *bound.form;
@@ -122,16 +140,18 @@ Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const
   const Given given(bound, args, kwargs);
   KeywordValues named;
   for (std::size_t i = 0; i < form.fromSchema.size(); ++i)
-    if (auto value = given.at(form.fromSchema[i]))
-      named.emplace_back(form.op->schema.arguments[i].name, std::move(*value));
+    if (auto value = given.at(form.fromSchema[i])) {
+      const int from = form.fromSchema[i];
+      const bool isInts = from >= 0 && form.parameters[std::size_t(from)].kind == ParameterKind::Int;
+      named.emplace_back(form.op->schema.arguments[i].name, isInts ? withNumbers(*value) : std::move(*value));
+    }
   KERF_TRY(const Value result, callNamed(*form.op, named, ops));
   const std::optional<Value> out = given.named("out");
   return out && !out->isNone() ? writeInto(bound.callable->name, result, *out, ops) : result;
 }
 
 Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {
-  const auto inplace = std::ranges::find(call.kwargs, "inplace", &std::pair<std::string, Value>::first);
-  const bool writes = inplace != call.kwargs.end() && inplace->second.as<bool>() && *inplace->second.as<bool>();
+  const bool writes = call.truth(SIZE_MAX, "inplace", false);
   const OpInfo* op = writes ? findOp(OpTarget(fmt::format("aten.{}_.default", atenName))) : nullptr;
   const OpInfo* plain = findOp(OpTarget(fmt::format("aten.{}.default", atenName)));
   if (op == nullptr) op = plain;
@@ -145,6 +165,8 @@ Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {
     if (known == op->schema.arguments.end() && value.isNone()) continue;
     if (known == op->schema.arguments.end())
       return fail(ErrorCode::UnsupportedOp, "{}: the argument '{}' is not supported", call.name, key);
+    if (known != op->schema.arguments.end() && known->type.starts_with("Tensor") && isNumber(value))
+      return fail(ErrorCode::BadInput, "{}: argument '{}' must be Tensor, got a number", call.name, key);
     named.emplace_back(name, value);
   }
   KERF_TRY(const Value result, callNamed(*op, named, call.ops));

@@ -11,7 +11,7 @@ namespace {
 
 /// What `inplace=True` means where ATen has no such form: the result is written into the input.
 Result<Value> maybeInto(const PythonCall& call, Result<Value> result) {
-  if (!result || !call.flag(SIZE_MAX, "inplace", false)) return result;
+  if (!result || !call.truth(SIZE_MAX, "inplace", false)) return result;
   return call.aten("copy_.default", {call.get(0, "input"), *result});
 }
 

@@ -44,10 +44,8 @@ struct LossCall {
     const Value* value = call.find(SIZE_MAX, key);
     return value == nullptr || value->isNone() ? nullptr : value;
   }
-  bool flag(std::string_view key) const {
-    const Value* value = find(key);
-    return value == nullptr || value->as<bool>() == nullptr || *value->as<bool>();
-  }
+  /// As Python's `if` reads it; None is True.
+  bool flag(std::string_view key) const { return find(key) == nullptr || call.truth(SIZE_MAX, key, true); }
 };
 
 /// size_average and reduce, where given, decide instead of `reduction`. "batchmean" is a sum at first.

@@ -148,7 +148,7 @@ bool isAbsent(const Value& stride) { return stride.isNone() || (stride.isList() 
 /// max_pool1d and max_pool3d, and their forms with indices; one dimension is pooled as two.
 Result<Value> maxPool(const PythonCall& call) {
   const std::size_t spatial = spatialOf(call.name);
-  const bool both = call.name.ends_with("_with_indices") || call.flag(SIZE_MAX, "return_indices", false);
+  const bool both = call.name.ends_with("_with_indices") || call.truth(SIZE_MAX, "return_indices", false);
   const Value kernel = repeated(call.get(1, "kernel_size"), spatial), given = call.get(2, "stride");
   const Value stride = isAbsent(given) ? kernel : repeated(given, spatial);
   const Value padding = repeated(call.get(3, "padding"), spatial),
@@ -210,7 +210,7 @@ Result<Value> fractionalMaxPool(const PythonCall& call) {
   }
   KERF_TRY(const Value both, call.aten(fmt::format("fractional_max_pool{}d.default", spatial),
                                        {Value(input), repeated(call.get(1, "kernel_size"), spatial), size, samples}));
-  const bool asked = call.name.ends_with("_with_indices") || call.flag(SIZE_MAX, "return_indices", false);
+  const bool asked = call.name.ends_with("_with_indices") || call.truth(SIZE_MAX, "return_indices", false);
   return asked || !both.isList() ? both : both.list()[0];
 }
 
@@ -226,20 +226,36 @@ Result<Value> adaptiveMaxPool(const PythonCall& call) {
     if (sizes[i].isNone()) sizes[i] = Value(input.symSize(input.dim() - std::int64_t(spatial - i)));
   KERF_TRY(const Value both,
            call.aten(fmt::format("adaptive_max_pool{}d.default", spatial), {Value(input), Value(std::move(sizes))}));
-  const bool asked = call.name.ends_with("_with_indices") || call.flag(SIZE_MAX, "return_indices", false);
+  const bool asked = call.name.ends_with("_with_indices") || call.truth(SIZE_MAX, "return_indices", false);
   return asked || !both.isList() ? both : both.list()[0];
+}
+
+/// One int for each spatial dimension of a list that a program gives.
+Result<SymSizes> intsOf(const PythonCall& call, std::string_view key, const Value& value, std::size_t spatial) {
+  SymSizes sizes;
+  if (value.isList())
+    for (const Value& item : value.list())
+      if (const auto size = item.asSymInt()) sizes.push_back(*size);
+  if (!value.isList() || sizes.size() != value.list().size() || sizes.size() != spatial)
+    return fail(ErrorCode::BadInput, "{}: argument '{}' must be {} ints", call.name, key, spatial);
+  return sizes;
 }
 
 /// The size before pooling: by default the smallest that gives the input.
 Result<SymSizes> unpooledSize(const PythonCall& call, const Tensor& input, const Value& kernel, const Value& stride,
                               const Value& padding) {
-  const std::size_t spatial = kernel.list().size();
+  const std::size_t spatial = spatialOf(call.name);
+  if (input.dim() < std::int64_t(spatial))
+    return fail(ErrorCode::ShapeMismatch, "{}: the input has {} dimensions, {} are pooled", call.name, input.dim(),
+                spatial);
+  KERF_TRY(const SymSizes windows, intsOf(call, "kernel_size", kernel, spatial));
+  KERF_TRY(const SymSizes steps, intsOf(call, "stride", stride, spatial));
+  KERF_TRY(const SymSizes borders, intsOf(call, "padding", padding, spatial));
   SymSizes made, given;
   const Value wanted = call.get(SIZE_MAX, "output_size");
   for (std::size_t i = 0; i < spatial; ++i) {
     const SymInt own = input.symSize(input.dim() - std::int64_t(spatial - i));
-    made.push_back((own - 1) * *stride.list()[i].asSymInt() + *kernel.list()[i].asSymInt() -
-                   *padding.list()[i].asSymInt() * 2);
+    made.push_back((own - 1) * steps[i] + windows[i] - borders[i] * 2);
   }
   if (!wanted.isList()) return made;
   for (const Value& item : wanted.list()) given.push_back(item.asSymInt().value_or(SymInt(0)));
@@ -247,8 +263,7 @@ Result<SymSizes> unpooledSize(const PythonCall& call, const Tensor& input, const
   if (given.size() != spatial)
     return fail(ErrorCode::BadInput, "{}: output_size must have {} or {} numbers", call.name, spatial, spatial + 2);
   for (std::size_t i = 0; i < spatial; ++i) {
-    const SymInt step = *stride.list()[i].asSymInt();
-    if (!(given[i] > made[i] - step && given[i] < made[i] + step))
+    if (!(given[i] > made[i] - steps[i] && given[i] < made[i] + steps[i]))
       return fail(ErrorCode::BadInput, "{}: output_size does not fit the input", call.name);
   }
   return given;

@@ -20,7 +20,7 @@ Result<Value> dropout(const PythonCall& call) {
   const double p = call.number(1, "p", 0.5);
   if (!training || p == 0) return Value(input);
   KERF_TRY(Tensor result, call.atenTensor("native_dropout.default", {Value(input), Value(p), Value(true)}));
-  if (call.flag(SIZE_MAX, "inplace", false)) return call.aten("copy_.default", {Value(input), Value(result)});
+  if (call.truth(SIZE_MAX, "inplace", false)) return call.aten("copy_.default", {Value(input), Value(result)});
   return Value(std::move(result));
 }
 
@@ -151,7 +151,7 @@ Result<Value> maxPool2d(const PythonCall& call) {
                                         repeated(call.get(3, "padding", Value(std::int64_t{0})), 2),
                                         repeated(call.get(4, "dilation", Value(std::int64_t{1})), 2),
                                         Value(call.flag(5, "ceil_mode", false))}));
-  if (call.name.ends_with("_with_indices") || call.flag(6, "return_indices", false)) return both;
+  if (call.name.ends_with("_with_indices") || call.truth(6, "return_indices", false)) return both;
   return both.list()[0];
 }
 

@@ -16,6 +16,11 @@ bool isSlice(const Value& value) {
          *value.list()[0].as<std::string>() == "slice";
 }
 
+/// A bool tensor without dimensions.
+bool isOneFlag(const Value& item) {
+  return item.isTensor() && item.tensor().dtype() == DType::Bool && item.tensor().dim() == 0;
+}
+
 /// An int or slice takes one dimension, a bool mask as many as it has, None and `...` none.
 std::int64_t dimensionsTaken(const Value& item) {
   if (item.isNone() || isEllipsis(item) || item.as<bool>()) return 0;
@@ -106,6 +111,14 @@ Result<Picked> pick(const PythonCall& call, const Tensor& self, const Value& ind
       KERF_TRY(picked.view, call.atenTensor("select.int", {Value(picked.view), Value(dim), item}));
       continue;
     }
+    if (isOneFlag(item)) {  // as True or False: a mask of the new dimension
+      KERF_TRY(picked.view, call.atenTensor("unsqueeze.default", {Value(picked.view), Value(dim)}));
+      KERF_TRY(Value mask, call.aten("unsqueeze.default", {item, Value(std::int64_t{0})}));
+      picked.tensors.push_back(std::move(mask));
+      picked.indexed = true;
+      ++dim;
+      continue;
+    }
     if (item.isNone()) {
       KERF_TRY(picked.view, call.atenTensor("unsqueeze.default", {Value(picked.view), Value(dim)}));
     } else if (isSlice(item)) {
@@ -130,6 +143,14 @@ Result<Value> getItem(const PythonCall& call) {
   return indexTensor(call, self, call.get(1, "b"));
 }
 
+/// As PyTorch writes values to places that tensors name: without dimensions of one in front.
+Result<Value> withoutOnesInFront(const PythonCall& call, const Value& value) {
+  const SymSizes& own = value.tensor().symSizes();
+  const auto* const first = std::ranges::find_if(own, [](SymInt size) { return !guardOrFalse(size == 1); });
+  if (first == own.begin()) return value;
+  return call.aten("view.default", {value, intList(SymSizes(first, own.end()))});
+}
+
 /// x[0] = values of shape [1, 3]: dimensions of one in front of those that the place has are taken away.
 Result<Value> withoutLeadingOnes(const PythonCall& call, const Value& value, const Tensor& place) {
   const SymSizes& own = value.tensor().symSizes();
@@ -152,6 +173,7 @@ Result<Value> setItem(const PythonCall& call) {
     } else if (source.tensor().dtype() != self.dtype() && source.tensor().dim() == 0) {
       KERF_TRY(source, call.aten("_to_copy.default", {source}, {{"dtype", Value(self.dtype())}}));
     }
+    KERF_TRY(source, withoutOnesInFront(call, source));
     return call.aten("index_put_.default", {Value(picked.view), Value(picked.tensors), source});
   }
   if (value.isTensor()) {

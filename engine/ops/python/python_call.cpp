@@ -17,6 +17,13 @@ const Tensor* numberTensor(const Value& value) {
   throw SymbolicFailure{fail(ErrorCode::BadInput, "{}: argument '{}' must be {}", call.name, key, expected).error()};
 }
 
+bool truthOfTensor(const PythonCall& call, std::string_view key, const Tensor& tensor) {
+  const bool isOne = tensor.defined() && !tensor.isSymbolic() && tensor.numel() == 1;
+  if (!isOne) refuse(call, key, "one value: the bool of a tensor with more or none is ambiguous");
+  if (tensor.storage() == nullptr || tensor.storage()->data() == nullptr) refuse(call, key, "known");
+  return isComplex(tensor.dtype()) || tensor.itemAsDouble() != 0;
+}
+
 }  // namespace
 
 const Value* PythonCall::find(std::size_t i, std::string_view key) const {
@@ -66,6 +73,15 @@ bool PythonCall::flag(std::size_t i, std::string_view key, bool fallback) const 
   if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
     return ShapeEnv::current()->specialiseReal(symbolic->value) != 0;
   refuse(*this, key, "a bool");
+}
+bool PythonCall::truth(std::size_t i, std::string_view key, bool fallback) const {
+  const Value* value = find(i, key);
+  if (value == nullptr) return fallback;
+  if (value->isList()) return !value->list().empty();
+  if (const auto* text = value->as<std::string>()) return !text->empty();
+  if (const Tensor* tensor = value->as<Tensor>()) return truthOfTensor(*this, key, *tensor);
+  if (value->isNone()) return false;
+  return value->as<DType>() != nullptr || number(i, key, 0) != 0;
 }
 Result<Value> PythonCall::aten(std::string_view op, const ValueList& operands, const KeywordValues& keywords) const {
   return ops.call(fmt::format("torch.ops.aten.{}", op), operands, keywords);

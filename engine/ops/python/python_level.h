@@ -27,6 +27,9 @@ struct PythonCall {
   SymInt symInteger(std::size_t i, std::string_view key, SymInt fallback) const;
   double number(std::size_t i, std::string_view key, double fallback) const;
   bool flag(std::size_t i, std::string_view key, bool fallback) const;
+  /// What Python's `if` makes of an argument: numbers other than 0, lists and texts that are not empty. For functions
+  /// that PyTorch wrote in Python; its argument parser takes bools alone, as flag() does.
+  bool truth(std::size_t i, std::string_view key, bool fallback) const;
   Result<Value> aten(std::string_view op, const ValueList& operands, const KeywordValues& keywords = {}) const;
   Result<Tensor> atenTensor(std::string_view op, const ValueList& operands, const KeywordValues& keywords = {}) const;
 };

@@ -39,6 +39,14 @@ constexpr TensorOperator tensorOperators[] = {
 
 constexpr std::string_view mark = "operator.tensor.";
 
+/// x == None, x != "text", x == [1]: a tensor equals nothing of another kind.
+std::optional<bool> comparedWithOther(std::string_view name, const ValueList& args) {
+  if (name != "eq" && name != "ne") return {};
+  const auto isOther = [](const Value& value) { return value.isNone() || value.isList() || value.as<std::string>(); };
+  if (!isOther(args[0]) && !isOther(args[1])) return {};
+  return name == "ne";
+}
+
 }  // namespace
 
 std::string tensorOperator(std::string_view target) {
@@ -58,6 +66,7 @@ std::optional<Result<Value>> callTensorOperator(std::string_view target, const V
   const auto* row = std::ranges::find(tensorOperators, target.substr(mark.size()), &TensorOperator::name);
   if (row == std::end(tensorOperators) || args.size() != 2)
     return fail(ErrorCode::BadInput, "{} takes two operands", target.substr(mark.size()));
+  if (const auto equal = comparedWithOther(row->name, args)) return Value(*equal);
   const ValueList kept;
   const PythonCall call{row->name, kept, {}, ops};
   if (isNumber(args[1])) return call.aten(row->numberRight, args);
