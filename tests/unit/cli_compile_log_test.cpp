@@ -56,7 +56,7 @@ TEST_F(CompileLogTest, HasATableForEachTopic) {
   for (const auto name : workbench::logTableNames) {
     const auto object = runJson({"show", everyKind(), "--format", std::string(name)});
     EXPECT_EQ(object["table"], name);
-    EXPECT_EQ(object["rows"].empty(), name == "ranks" || name == "divergences") << name;
+    EXPECT_EQ(object["rows"].empty(), name == "ranks" || name == "divergences" || name.starts_with("triton")) << name;
     EXPECT_EQ(run({"show", everyKind(), "--format", std::string(name)}).status, 0) << name;
   }
 }
