@@ -39,7 +39,10 @@ void useDefaultSignals() {
 
 int becomeProgram(void* data) {
   auto& start = *static_cast<GuardedStart*>(data);
-  ::setpgid(0, 0);
+  if (::setpgid(0, 0) != 0) {  // refused where programs are forbidden: its group is that of the process that starts it
+    start.failure = errno;
+    ::_exit(127);
+  }
   start.guardian.guardOwnGroup();
   useDefaultSignals();
   ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);

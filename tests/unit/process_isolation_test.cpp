@@ -11,6 +11,7 @@
 
 #include "engine/process/fork_gate.h"
 #include "engine/process/isolation.h"
+#include "engine/process/program.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
 #include "tests/support/patience.h"
@@ -241,6 +242,18 @@ TEST(CallIsolated, AChildMakesNoCallsOfOtherMachines) {
   EXPECT_EQ(x32.answer->value(), std::string("-1: ") + std::strerror(EPERM));
 }
 #endif
+
+/// A child that may start no program gets an error for it, and lives on: its guardian was told to end the child's own group.
+TEST(CallIsolated, AProgramThatIsRefusedEndsNothing) {
+  if (addressSanitizer || threadSanitizer) GTEST_SKIP() << "nothing is forbidden";
+  const auto answer = isolated([]() -> Result<std::string> {
+    const auto ran = runProgram({"/bin/true"}, "", test::patience);
+    return ran ? "it ran" : ran.error().message;
+  });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Finished);
+  ASSERT_TRUE(answer.answer);
+  EXPECT_EQ(answer.answer->value(), "cannot start /bin/true: Operation not permitted");
+}
 
 /// A child whose memory went wrong may write anything into its pipe.
 TEST(CallIsolated, NonsenseFromTheChildIsACrash) {

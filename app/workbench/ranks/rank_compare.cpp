@@ -158,10 +158,12 @@ Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& 
 
 Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile,
                               const RankWorld& world) {
+  CompileOptions options = compile;
+  options.keepArtifacts = false;
   std::vector<std::unique_ptr<CompiledGraph>> graphs;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     const DeviceChoice device(world.hasDevices ? int(rank) : 0);
-    auto graph = compileFx(programs[rank].module, compile);
+    auto graph = compileFx(programs[rank].module, options);
     if (!graph) return fail(graph.error().while_(fmt::format("compiling rank {}'s graph", rank)));
     graphs.push_back(std::move(*graph));
   }
