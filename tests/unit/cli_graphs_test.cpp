@@ -231,5 +231,25 @@ TEST_F(CliTest, ConformanceReplaysRecordedAnswers) {
   EXPECT_EQ(report["agreed"], report["cases"]);
 }
 
+/// A program of that name before all others, which prints the first letters of the file that it is given.
+std::string pathWithDisassembler(const fs::path& folder) {
+  std::ofstream(folder / "nvdisasm") << "#!/bin/sh\necho \"disassembled with $1: $(head -c 4 \"$2\" | tail -c 3)\"\n";
+  fs::permissions(folder / "nvdisasm", fs::perms::owner_all);
+  const char* before = std::getenv("PATH");
+  return folder.string() + ":" + (before != nullptr ? before : "");
+}
+
+TEST_F(CliTest, MachineCodeOfADeviceIsDisassembledOutsideTheChildThatCompiles) {
+  const std::string file = smallRepro("        relu = torch.ops.aten.relu.default(arg0_1)\n        return (relu,)\n");
+  if (run({"show", file, "--format", "ptx"}).status == 3) GTEST_SKIP() << "without NVRTC";
+  const char* before = std::getenv("PATH");
+  const std::string path = before != nullptr ? before : "";
+  setenv("PATH", pathWithDisassembler(folder).c_str(), 1);
+  const auto shown = runJson({"show", file, "--format", "sass"});
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_EQ(shown["kernels"].size(), 1U) << shown.dump();
+  EXPECT_EQ(shown["kernels"][0]["text"], "disassembled with -c: ELF\n");
+}
+
 }  // namespace
 }  // namespace kerf::cli

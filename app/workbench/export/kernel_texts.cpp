@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/backend/cuda/disassembly.h"
 #include "engine/pipeline/compile_fx.h"
 #include "engine/process/in_child.h"
 
@@ -15,9 +16,11 @@ constexpr std::string_view jsonSuffix = ".json";
 
 struct Form {
   std::string_view name, backend, comment;
+  std::string_view text;  ///< what the backend keeps of it
 };
-constexpr Form forms[] = {{"loop", "llvm", "#"},  {"llvm", "llvm", ";"}, {"asm", "llvm", "#"},
-                          {"cuda", "cuda", "//"}, {"ptx", "cuda", "//"}, {"sass", "cuda", "//"}};
+constexpr Form forms[] = {{"loop", "llvm", "#", "loop"}, {"llvm", "llvm", ";", "llvm"},
+                          {"asm", "llvm", "#", "asm"},   {"cuda", "cuda", "//", "cuda"},
+                          {"ptx", "cuda", "//", "ptx"},  {"sass", "cuda", "//", "cubin"}};
 
 const Form* findForm(std::string_view format) {
   if (format.ends_with(jsonSuffix)) format.remove_suffix(jsonSuffix.size());
@@ -57,6 +60,17 @@ std::string jsonText(const std::vector<KernelCode>& kernels, std::string_view fo
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+/// What the child compiled: it starts no program itself.
+Result<void> disassemble(std::vector<KernelCode>& kernels) {
+  for (KernelCode& kernel : kernels) {
+    if (kernel.text.empty()) continue;
+    auto text = disassembled(kernel.text);
+    if (!text) return fail(std::move(text.error().advise(Advice::ChooseFormat, "ptx")));
+    kernel.text = std::move(*text);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool isKernelFormat(std::string_view format) { return findForm(format) != nullptr; }
@@ -71,15 +85,13 @@ Result<std::string> kernelTexts(const GraphSource& source, std::string_view form
     KERF_TRY(const auto compiled, compileFx(module, options));
     std::vector<KernelCode> kernels;
     for (const KernelInfo& kernel : compiled->kernels())
-      kernels.push_back({kernel.name, kernel.kind, kernel.reason, std::string(kernel.text(form->name)), kernel.nodes,
+      kernels.push_back({kernel.name, kernel.kind, kernel.reason, std::string(kernel.text(form->text)), kernel.nodes,
                          kernel.capturedNodes});
     return kernels;
   };
-  KERF_TRY(const auto kernels,
+  KERF_TRY(auto kernels,
            inChild(body, patientLimits(std::chrono::minutes(5)), job.stop, "compiling", ErrorCode::CompileFailed));
-  const auto lacksText = [](const KernelCode& kernel) { return kernel.kind == "fused" && kernel.text.empty(); };
-  if (form->name == "sass" && std::ranges::any_of(kernels, lacksText))
-    return fail(ErrorCode::Environment, Hint{Advice::ChooseFormat, "ptx"}, "neither nvdisasm nor cuobjdump is on PATH");
+  if (form->name == "sass") KERF_CHECK(disassemble(kernels));
   return format.ends_with(jsonSuffix) ? jsonText(kernels, form->name) : joinedText(kernels, form->comment);
 }
 

@@ -34,7 +34,7 @@ Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<co
     auto& texts = result.texts[code.name];
     texts.push_back({"cuda", code.kernel.text()});
     texts.push_back({"ptx", code.module->ptx});
-    if (std::string sass = disassembled(code.module->cubin); !sass.empty()) texts.push_back({"sass", std::move(sass)});
+    texts.push_back({"cubin", code.module->cubin});
   }
   const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph), options.cache);
   const auto warm = device->warmUp();

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <unordered_map>
 
 #include "engine/backend/cuda/compiler_version.h"
 #include "engine/backend/cuda/driver.h"
 #include "engine/codegen_llvm/object_cache.h"
-#include "engine/process/program.h"
-#include "engine/process/temporary_folder.h"
 
 namespace kerf::inline backend {
 namespace {
@@ -117,22 +114,6 @@ std::string targetArchitecture() {
   if (const char* chosen = std::getenv("KERF_CUDA_ARCH"); chosen != nullptr && *chosen != '\0') return chosen;
   const auto driver = CudaDriver::get();
   return driver ? (*driver)->architecture() : "sm_90";
-}
-
-std::string disassembled(const std::string& cubin) {
-  std::vector<std::string> command;
-  if (const auto program = findProgram("nvdisasm"); !program.empty())
-    command = {program.string(), "-c"};
-  else if (const auto other = findProgram("cuobjdump"); !other.empty())
-    command = {other.string(), "-sass"};
-  if (command.empty() || cubin.empty()) return {};
-  auto folder = TemporaryFolder::create();
-  if (!folder) return {};
-  const auto path = folder->path() / "kernel.cubin";
-  std::ofstream(path, std::ios::binary) << cubin;
-  command.push_back(path.string());
-  const auto ran = runProgram(command, "", std::chrono::seconds(30));
-  return ran && ran->status == 0 ? ran->output : std::string();
 }
 
 }  // namespace kerf::inline backend

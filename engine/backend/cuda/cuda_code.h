@@ -31,7 +31,4 @@ Result<std::string> compiledCubin(const std::string& source, const std::string& 
 /// What the device of this machine is ("sm_90"), else KERF_CUDA_ARCH, else sm_90.
 std::string targetArchitecture();
 
-/// A cubin as assembly by nvdisasm or cuobjdump; empty where neither is there.
-std::string disassembled(const std::string& cubin);
-
 }  // namespace kerf::inline backend
