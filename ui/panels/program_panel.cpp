@@ -77,6 +77,7 @@ ProgramPanel::ProgramPanel(Session& session, QWidget* parent)
   m_output->setAccessibleName(tr("Output of the program"));
   m_output->setFrameShape(QFrame::NoFrame);
   m_tabs->setObjectName("programTabs");
+  m_tabs->setAccessibleName(tr("Parts of the program"));
   m_tabs->setDocumentMode(true);
   m_tabs->addTab(m_events, tr("What happened"));
   m_tabs->addTab(bytecodePage(), tr("Bytecode"));

@@ -213,8 +213,8 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const int column = horizontalHeader()->logicalIndexAt(help->pos());
   const auto title = column < 0 ? QString() : titleOf(column);
-  const int needed = QFontMetrics(horizontalHeader()->font()).horizontalAdvance(title) + sortArrowWidth;
-  if (title.isEmpty() || needed <= columnWidth(column)) return QTableView::eventFilter(watched, event);
+  // What the header itself asks for: its padding cuts titles that would fit otherwise.
+  if (title.isEmpty() || horizontalHeader()->sectionSizeHint(column) <= columnWidth(column)) return QTableView::eventFilter(watched, event);
   QToolTip::showText(help->globalPos(), title, horizontalHeader()->viewport());
   return true;
 }
