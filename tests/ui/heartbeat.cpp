@@ -1,6 +1,9 @@
 #include "tests/ui/heartbeat.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
 
 #include <QEvent>
 #include <QMetaEnum>
@@ -19,6 +22,29 @@ struct Delivery {
 };
 Delivery g_longest;
 
+/// CPU seconds of a piece of work that is always the same: allocations, strings and a tree.
+double referenceWork() {
+  const double before = kerf::testing::threadSeconds();
+  std::map<std::string, std::size_t> words;
+  std::uint32_t random = 1;
+  for (std::size_t i = 0; i < 20'000; ++i) {
+    random = random * 1664525u + 1013904223u;
+    words[std::to_string(random)] += i;
+  }
+  volatile std::size_t sum = 0;
+  for (const auto& [word, count] : words) sum = sum + word.size() * count;
+  return kerf::testing::threadSeconds() - before;
+}
+
+/// How much slower this machine is now than the one for which the bounds stand; 1 where it is not. The quickest of a few.
+double slowness() {
+  constexpr int tries = 5;
+  constexpr double usual = 6.5e-3 * kerf::testing::sanitizedSlowdown;
+  double quickest = std::numeric_limits<double>::max();
+  for (int i = 0; i < tries; ++i) quickest = std::min(quickest, referenceWork());
+  return std::max(1.0, quickest / usual);
+}
+
 }  // namespace
 
 Heartbeat::Heartbeat() {
@@ -34,6 +60,8 @@ void Heartbeat::restart() {
   m_culprit = WatchedApplication::takeLongest();
   m_culprit.clear();
 }
+
+double Heartbeat::longest() const { return m_longest < mostGap() ? m_longest : m_longest / slowness(); }
 
 void Heartbeat::beat() {
   const double now = kerf::testing::threadSeconds(), gap = now - m_last;
