@@ -130,7 +130,7 @@ int runCli(std::span<const char* const> arguments) {
   Context context;
   CLI::App root{std::string(about), "kerf"};
   root.require_subcommand(1);
-  root.set_version_flag("--version", versionText());
+  root.set_version_flag("--version", versionText);  // the function: it loads NVRTC, whose answer few ask for
   root.footer(std::string(rootExamples));
   CommandLine line(root, context);
   line.addCommonOptions(root);

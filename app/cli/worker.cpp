@@ -12,7 +12,7 @@ namespace {
 
 Result<int> runWorker(Context& context, int file) {
   Workbench bench({context.storePath, "/proc/self/exe", std::numeric_limits<std::size_t>::max()});
-  return serveWorker(bench, file, versionText());
+  return serveWorker(bench, file, versionNumber());
 }
 
 }  // namespace
