@@ -125,12 +125,13 @@ build_sanitized() {
   build asan-ubsan build-asan-ubsan -DKERF_REQUIRE_STUDIO=ON
 }
 
-# run_tests FOLDER [ARGUMENTS for ctest]: ends with ctest's summary and what was skipped.
+# run_tests FOLDER [ARGUMENTS for ctest]: ends with ctest's summary and what was skipped. One test more than there are cores:
+# many wait for a process, a clock or a disk.
 run_tests() {
   local folder=$1 status=0
   shift
   has_display || export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
-  ctest --test-dir "$folder" --output-on-failure -j2 "$@" || status=$?
+  ctest --test-dir "$folder" --output-on-failure -j$(($(jobs) + 1)) "$@" || status=$?
   packaging/skipped_tests.sh "$folder"
   return $status
 }
