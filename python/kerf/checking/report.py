@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 
+from .audited import audit_lines
 from .session import described
 from .trial import BACKENDS
 
@@ -59,6 +60,7 @@ def summary(report, folder):
             lines.append("some results change from one eager run to the next and were not compared")
     else:
         lines += ["", "cannot be tested here"]
+    lines += audit_lines(report)
     lines += report["notes"] + ["report     %s, %s, %d trials" % (os.path.join(folder, "report.html"), "%.0f s" % report["seconds"], report["tests"])]
     return "\n".join(lines)
 
@@ -95,6 +97,8 @@ def issue(report):
     lines += ["", "Eager mode and each backend were run on fresh copies of the same inputs; results beyond the tolerances of "
               "`assert_close` are judged against a float64 run%s." % ("" if report.get("fp64") else " (which this program has not)"), ""]
     lines += ["- " + " ".join(line.split()) for line in culprit_lines(report)]
+    if report.get("audit", {}).get("refuted"):
+        lines += ["", "The generated code, read without running it:", "", fence] + audit_lines(report) + [fence]
     lines += ["", "### Minimal script (imports torch alone; %s in a clean process)" % ("fails" if minimal.get("fails_alone") else "was NOT seen to fail"),
               "", fence + "python", minimal.get("script", "").rstrip(), fence, "", "### Error logs", "", fence, minimal.get("output", "")[-3000:].strip(), fence,
               "", "### Versions", "", fence, environment(), fence, ""]
@@ -120,6 +124,8 @@ def page(report):
         minimal = report.get("minimal", {})
         body.append("<h2>Minimal script</h2><pre>%s</pre>" % e(minimal.get("script", "")))
         body.append("<h2>Its output</h2><pre>%s</pre>" % e(minimal.get("output", "")))
+    if audit_lines(report):
+        body.append("<h2>Inductor's output code, audited</h2><pre>%s</pre>" % e("\n".join(audit_lines(report))))
     body.append("<h2>Versions</h2><pre>%s</pre>" % e(json.dumps(report.get("versions", {}), indent=1)))
     return ('<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="%s">'
             "<title>kerf check</title><style>%s</style></head><body>%s</body></html>\n" % (POLICY, STYLE, "".join(body)))

@@ -142,6 +142,9 @@ class ScriptSession(Session):
                                             "otherwise, and were not compared" % result["left_out"])
         return verdicts
 
+    def audit_job(self, minimal):
+        return super().audit_job(minimal) if minimal else {"path": self.path, "args": self.arguments, "threads": 2}
+
     def captures(self):
         job = {"path": self.path, "args": self.arguments, "folder": self.folder, "threads": 2, "backends": ["capture"]}
         return self.trials([job], work=run_script_capture)[0]

@@ -2,6 +2,7 @@
 import os
 import time
 
+from .audited import audit_of
 from .capture import run_capture
 from .culprit import calls_in, culprit_of, questions
 from .detect import DEAD, MEMORY, first_failing, is_same, signature_of, verdict_of
@@ -57,6 +58,10 @@ class Session:
         if tasks:
             self.pool.run(tasks, ended)
         return results
+
+    def once(self, work):
+        """The result of one piece of work in a process of its own."""
+        return self.pool.run([Task("once", work, self.limit_now())])[0]
 
     def limit_now(self):
         return max(5.0, min(self.limit, self.progress.left() + 5.0))
@@ -253,6 +258,7 @@ class Session:
             self.report["status"] = "not testable" if broken else "no difference"
         else:
             self.found(level, verdict)
+        self.audit(level, verdicts)
         self.report.update(seconds=round(time.monotonic() - began, 1), tests=self.tests, reused=self.journal.reused)
         return self.report
 
@@ -276,6 +282,19 @@ class Session:
         self.progress.say("waiting for repro.py in a process of its own")
         fails, output = alone.wait(max(90.0, self.progress.left() + 20.0))
         self.report["minimal"].update(fails_alone=fails, output=output)
+
+    def audit(self, level, verdicts):
+        """Inductor's code of the smallest program that fails under it, or of the whole one where none does."""
+        if level not in (None, "inductor") or verdicts.get("inductor", {}).get("status") not in ("ok", "different"):
+            return
+        self.progress.say("auditing what Inductor generated")
+        self.report["audit"] = audit_of(self, self.audit_job(self.report.get("minimal")))
+
+    def audit_job(self, minimal):
+        if minimal is None:
+            return {"path": self.path, "threads": 2}
+        values = os.path.join(self.folder, minimal["values"]) if "values" in minimal else ""
+        return {"path": self.path, "threads": 2, "source": minimal["source"], "values": values}
 
     def begin_alone(self, source, values, level, verdict):
         """Writes repro.py and starts it in a fresh process."""
