@@ -1,9 +1,11 @@
 // Started by mpirun with four processes: the collectives, a redistribution, and the ConvNeXt example over MPI. Exit code 1
 // and a line for each value that is not as it should be.
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
 #include "engine/distributed/group/collectives.h"
+#include "engine/distributed/group/in_process.h"
 #include "engine/distributed/modules/convnext_example.h"
 #include "engine/distributed/mpi/mpi_communicator.h"
 #include "engine/distributed/sharding/redistribute.h"
@@ -44,6 +46,39 @@ Result<void> trainConvNextOverMpi(Communicator& link) {
   return {};
 }
 
+void expectWords(const Result<void>& got, std::string_view words) {
+  if (!got && got.error().message.find(words) != std::string::npos) return;
+  ++failures;
+  std::fprintf(stderr, "\"%s\" instead of \"%.*s\"\n", got ? "no error" : got.error().message.c_str(),
+               int(words.size()), words.data());
+}
+
+/// Every process hears what became of the others long before the timeout, and what a run has left reaches no other.
+void runInTurns(MpiWorld& link) {
+  const Group world = worldGroup(4);
+  const auto start = std::chrono::steady_clock::now();
+  const auto calls = [&](const char* op) {
+    return [&, op](Communicator& own) -> Result<void> {
+      KERF_TRY(const Tensor sum, allReduce(own, world, rows({1}), op));
+      return sum.itemAsDouble(0) == 4 ? Result<void>() : fail(ErrorCode::Internal, "the sum is wrong");
+    };
+  };
+  const auto fails = link.run([&](Communicator& own) -> Result<void> {
+    return own.rank() == 2 ? fail(ErrorCode::BadInput, "rank 2 does not want to") : calls("sum")(own);
+  });
+  expectWords(firstCause(fails), "rank 2 does not want to");
+  expectWords(fails[3],
+              "rank 3 waited in all_reduce of sum float64 [1] (number 0 of group '0') for rank 2; rank 2 failed");
+  const auto leaves = link.run([&](Communicator& own) { return own.rank() == 1 ? Result<void>() : calls("sum")(own); });
+  expectWords(leaves[0], "for rank 1; rank 1 has ended");
+  const auto differs = link.run([&](Communicator& own) { return calls(own.rank() == 3 ? "max" : "sum")(own); });
+  expectWords(firstCause(differs), "rank 0 calls all_reduce of sum float64 [1], rank 3 calls all_reduce of max");
+  for (const auto& good : link.run(calls("sum")))
+    if (!good) expectWords(good, "no error");
+  if (std::chrono::steady_clock::now() - start > std::chrono::seconds(15))
+    ++failures, std::fprintf(stderr, "runs that fail wait for the timeout\n");
+}
+
 Result<void> run() {
   KERF_TRY(const auto link, openMpiWorld({programFolder()}, std::chrono::seconds(20)));
   const Group world = worldGroup(link->worldSize());
@@ -63,6 +98,7 @@ Result<void> run() {
   expect(fullTensor(rank, part, from), {0, 1, 2, 3, 4, 5, 6}, "redistribution of nested uneven shards");
   KERF_TRY(const auto texts, allGatherObject(*link, world, fmt::format("{}", link->rank())));
   if (fmt::format("{}", fmt::join(texts, "")) != "0123") ++failures;
+  runInTurns(*link);
   KERF_CHECK(trainConvNextOverMpi(*link));
   return barrier(*link, world);
 }

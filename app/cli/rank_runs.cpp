@@ -41,9 +41,9 @@ void printRankRuns(const RankRunsDoc& doc) {
 
 Result<int> runOnRanks(Context& context, const RankRunsRequest& request) {
   KERF_TRY(const RankRunsDoc doc, context.perform(request));
-  if (context.json)
+  if (doc.ownRank == 0 && context.json)
     printJson(jsonOf(doc));
-  else
+  else if (doc.ownRank == 0)
     printRankRuns(doc);
   return doc.good() ? 0 : 1;
 }

@@ -92,5 +92,60 @@ TEST_F(RanksCommandTest, TrainsTheExampleAsOneRankDoes) {
   EXPECT_EQ(run({"ranks"}).status, 2);
 }
 
+#ifdef KERF_MPIEXEC
+class MpiCommandTest : public RanksCommandTest {
+ protected:
+  /// kerf in as many processes as there are ranks; what the first says.
+  ProgramResult runByMpi(std::vector<std::string> arguments, int ranks = 4) {
+    setenv("KERF_STORE", store().c_str(), 1);
+    std::vector<std::string> command{KERF_MPIEXEC, "--allow-run-as-root", "--oversubscribe", "-n",
+                                     std::to_string(ranks)};
+    command.push_back(kerf.string());
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    auto result = runProgram(command, {}, std::chrono::seconds(300));
+    EXPECT_TRUE(result) << result.error().text();
+    return result ? *result : ProgramResult{-1, {}, {}};
+  }
+  json jsonByMpi(std::vector<std::string> arguments, int status = 0) {
+    arguments.emplace_back("--json");
+    const auto result = runByMpi(std::move(arguments));
+    EXPECT_EQ(result.status, status) << result.errors;
+    auto object = json::parse(result.output, nullptr, false);  // of one process alone
+    EXPECT_TRUE(object.is_object()) << result.output;
+    return object;
+  }
+};
+
+TEST_F(MpiCommandTest, EveryProcessIsARank) {
+  const std::string ranks = sharded();
+  const auto one = runJson({"compare", ranks}), own = jsonByMpi({"compare", ranks});
+  EXPECT_EQ(own["ranks"], one["ranks"]);
+  EXPECT_EQ(jsonByMpi({"run", ranks})["ranks"].size(), 4U);
+  EXPECT_TRUE(jsonByMpi({"compare", ranks, "--against", layer()})["checks"][0]["same"]);
+  EXPECT_EQ(jsonByMpi({"verify", ranks})["checks"], runJson({"verify", ranks})["checks"]);
+}
+
+TEST_F(MpiCommandTest, NamesTheRankAndNodeOfAPlantedFault) {
+  const auto doc = jsonByMpi({"compare", sharded(), "--plant", "relu=accuracy"}, 1);
+  EXPECT_EQ(doc["first"]["rank"], 0);
+  EXPECT_THAT(doc["first"]["target"].get<std::string>(), HasSubstr("relu"));
+}
+
+TEST_F(MpiCommandTest, SaysWhoseCollectiveDiffers) {
+  const std::string ranks = sharded();
+  edit(ranks + "/rank1.txt", "'sum'", "'max'");
+  const auto doc = jsonByMpi({"run", ranks, "--backend", "llvm"}, 1);
+  EXPECT_THAT(doc["failure"].get<std::string>(), HasSubstr("rank 0 calls all_reduce of sum"));
+  EXPECT_THAT(doc["failure"].get<std::string>(), HasSubstr("rank 1 calls all_reduce of max"));
+}
+
+TEST_F(MpiCommandTest, TakesAsManyProcessesAsRanks) {
+  const auto few = runByMpi({"run", sharded()}, 2);
+  EXPECT_EQ(few.status, 2);
+  EXPECT_THAT(few.errors, HasSubstr("mpirun started 2 processes for graphs of 4 ranks"));
+  EXPECT_THAT(runByMpi({"minify", sharded()}).errors, HasSubstr("start it without mpirun"));
+}
+#endif
+
 }  // namespace
 }  // namespace kerf::cli

@@ -40,6 +40,7 @@ struct RankRunsDoc {
   FirstDifference first;
   std::string failure;  ///< why the ranks did not come to an end: who waited for whom, whose collectives differ
   int failedRank = -1;
+  int ownRank = 0;  ///< of this process among those of mpirun, which all come to the same
   std::chrono::nanoseconds time{};
 
   bool good() const {
@@ -47,10 +48,10 @@ struct RankRunsDoc {
            std::ranges::all_of(checks, &RankCheckDoc::same);
   }
 
-  KERF_FIELDS(graph, ranks, checks, first, failure, failedRank, time)
+  KERF_FIELDS(graph, ranks, checks, first, failure, failedRank, ownRank, time)
 };
 
-/// The folder that `graph` names, all ranks in one process, with collectives that meet. NotFound where a rank between
+/// The folder that `graph` names, all ranks in one process or each in its process of mpirun's, with collectives that meet. NotFound where a rank between
 /// others has no file; BadUsage where a file holds several graphs and none was chosen.
 struct RankRunsRequest {
   using Answer = RankRunsDoc;

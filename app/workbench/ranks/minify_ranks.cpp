@@ -70,6 +70,8 @@ Result<void> writeRanks(const std::vector<RankProgram>& programs, const RankSour
 }  // namespace
 
 Result<MinifiedRanks> perform(Workbench& bench, const MinifyRanksRequest& request, const Job& job) {
+  if (startedByMpirun() > 1)
+    return fail(ErrorCode::BadUsage, "graphs of ranks are minified in one process: start it without mpirun");
   KERF_TRY(const RankSources sources,
            rankSources(bench, request.graph, splitRanksAddress(request.graph.text).second, job));
   KERF_TRY(auto options, engineOptions(request.plants, {}, request.tolerance, request.timeout));

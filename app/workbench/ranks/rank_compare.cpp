@@ -52,9 +52,9 @@ Result<NodeRuns> runNodes(const std::vector<RankProgram>& programs, const Compil
                           const RankWorld& world) {
   NodeRuns runs;
   const ReplayOptions keeping{.keepsNodes = true};
-  runs.reference = namedNodes(replayRanks(programs, keeping));
+  runs.reference = namedNodes(replayOver(world, programs, keeping));
   KERF_TRY(const auto wide, ranksInFloat64(programs));
-  runs.wide = namedNodes(replayRanks(wide, keeping));
+  runs.wide = namedNodes(replayOver(world, wide, keeping));
   std::vector<RankProgram> all;
   std::vector<std::vector<std::string>> names(programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank) all.push_back(withAllResults(programs[rank], names[rank]));
@@ -145,6 +145,24 @@ FirstDifference firstBesideWhole(const std::vector<RankProgram>& programs, const
   });
 }
 
+using CompiledRanks = std::vector<std::unique_ptr<CompiledGraph>>;
+
+/// None of other processes' ranks.
+Result<CompiledRanks> compiledHere(const std::vector<RankProgram>& programs, const CompileOptions& compile,
+                                   const RankWorld& world) {
+  CompileOptions options = compile;
+  options.keepArtifacts = false;
+  CompiledRanks graphs(programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    if (!world.hasRank(rank)) continue;
+    const DeviceChoice device(world.deviceOf(rank));
+    auto graph = compileFx(programs[rank].module, options);
+    if (!graph) return fail(graph.error().while_(fmt::format("compiling rank {}'s graph", rank)));
+    graphs[rank] = std::move(*graph);
+  }
+  return graphs;
+}
+
 }  // namespace
 
 Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& programs) {
@@ -158,29 +176,26 @@ Result<std::vector<RankProgram>> ranksInFloat64(const std::vector<RankProgram>& 
 
 Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const CompileOptions& compile,
                               const RankWorld& world) {
-  CompileOptions options = compile;
-  options.keepArtifacts = false;
-  std::vector<std::unique_ptr<CompiledGraph>> graphs;
-  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    const DeviceChoice device(world.hasDevices ? int(rank) : 0);
-    auto graph = compileFx(programs[rank].module, options);
-    if (!graph) return fail(graph.error().while_(fmt::format("compiling rank {}'s graph", rank)));
-    graphs.push_back(std::move(*graph));
+  auto graphs = compiledHere(programs, compile, world);
+  if (world.processes) {  // all of them go on, or none
+    const auto mine = [&](Communicator&) { return graphs ? Result<void>() : fail(Error(graphs.error())); };
+    KERF_CHECK(firstCause(world.processes->run(mine)));
   }
+  if (!graphs) return fail(std::move(graphs.error()));
   const auto runCompiled = [&](std::size_t rank, const ValueList& inputs, const NodeWatch&) {
-    return graphs[rank]->run(inputs);
+    return (*graphs)[rank]->run(inputs);
   };
-  return replayRanks(programs, {.start = world.start}, runCompiled);
+  return replayOver(world, programs, {}, runCompiled);
 }
 
 Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const CompileOptions& compile,
                                  const CompareOptions& compare, const RankWorld& world) {
-  const Replay reference = replayRanks(programs, {});
+  const Replay reference = replayOver(world, programs, {});
   if (!reference.ran) return failureDoc(reference, "");
   KERF_TRY(const Replay compiled, replayCompiled(programs, compile, world));
   if (!compiled.ran) return failureDoc(compiled, "compiled: ");
   KERF_TRY(const auto wide, ranksInFloat64(programs));
-  const Replay truth = replayRanks(wide, {});
+  const Replay truth = replayOver(world, wide, {});
   const SameOptions judged = compare.sameOptions();
   RankRunsDoc doc;
   bool isSame = true;
@@ -196,10 +211,11 @@ Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const
   return doc;
 }
 
-Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole) {
+Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole,
+                                     const RankWorld& world) {
   KERF_TRY(const auto ranks, ranksInFloat64(programs));
   KERF_TRY(const auto one, ranksInFloat64({whole}));
-  const Replay own = replayRanks(ranks, {.keepsNodes = true});
+  const Replay own = replayOver(world, ranks, {.keepsNodes = true});
   if (!own.ran) return failureDoc(own, "");
   const Replay truth = replayRanks(one, {.keepsNodes = true});
   if (!truth.ran) return failureDoc(truth, "the whole graph: ");

@@ -1,4 +1,5 @@
-// perform(RankRunsRequest): the graphs of all ranks run, compared and verified together, in a child.
+// perform(RankRunsRequest): the graphs of all ranks run, compared and verified together, in a child or over mpirun's
+// processes.
 #include "app/workbench/engine_options.h"
 #include "app/workbench/protocol/rank_files.h"
 #include "app/workbench/ranks/rank_compare.h"
@@ -19,6 +20,11 @@ std::string shortText(const Value& value) {
   return value.isNone() ? "None" : "?";
 }
 
+/// Over what compiled graphs talk over, where that is threads: collectives of NCCL are tried without a compiler too.
+Replay interpretedOver(const RankWorld& world, const std::vector<RankProgram>& programs) {
+  return world.processes ? replayOver(world, programs, {}) : replayRanks(programs, {.start = world.start});
+}
+
 Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
                             const CompileOptions& compile, const RankWorld& world) {
   std::vector<RankProgram> programs = given;
@@ -27,7 +33,7 @@ Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRun
   }
   Result<Replay> replay = Replay();
   if (request.backend == "interp")
-    replay = replayRanks(programs, {.start = world.start});
+    replay = interpretedOver(world, programs);
   else
     replay = replayCompiled(programs, compile, world);
   KERF_CHECK(replay);
@@ -45,10 +51,10 @@ Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRun
 }
 
 /// Two sets of ranks' graphs by value, on the inputs of the first.
-RankCheckDoc valueCheck(std::string what, const std::vector<RankProgram>& before,
-                        const std::vector<RankProgram>& after) {
+RankCheckDoc valueCheck(std::string what, const std::vector<RankProgram>& before, const std::vector<RankProgram>& after,
+                        const RankWorld& world) {
   RankCheckDoc check{std::move(what), false, {}};
-  const Replay first = replayRanks(before, {}), second = replayRanks(after, {});
+  const Replay first = replayOver(world, before, {}), second = replayOver(world, after, {});
   if (!first.ran)
     check.text = "before: " + first.ran.error().text();
   else if (!second.ran)
@@ -59,11 +65,12 @@ RankCheckDoc valueCheck(std::string what, const std::vector<RankProgram>& before
   return check;
 }
 
-Result<void> checkPasses(const std::vector<RankProgram>& programs, const std::string& of, RankRunsDoc& doc) {
+Result<void> checkPasses(const std::vector<RankProgram>& programs, const std::string& of, const RankWorld& world,
+                         RankRunsDoc& doc) {
   for (const CollectivePass& pass : collectivePasses()) {
     std::vector<RankProgram> changed = programs;
     for (RankProgram& program : changed) KERF_CHECK(pass.run(program.module));
-    doc.checks.push_back(valueCheck(fmt::format("{}{}", of, pass.name), programs, changed));
+    doc.checks.push_back(valueCheck(fmt::format("{}{}", of, pass.name), programs, changed, world));
   }
   return {};
 }
@@ -108,12 +115,12 @@ Result<RankStages> openStages(Workbench& bench, const RankRunsRequest& request, 
   return stages;
 }
 
-Result<RankRunsDoc> verifyStages(const RankStages& stages) {
+Result<RankRunsDoc> verifyStages(const RankStages& stages, const RankWorld& world) {
   RankRunsDoc doc;
   for (std::size_t i = 0; i < stages.graphs.size(); ++i) {
     KERF_TRY(const auto wide, ranksInFloat64(stages.graphs[i].programs));
     const std::string of = stages.graphs.size() == 1 ? std::string() : stages.names[i].name + ": ";
-    KERF_CHECK(checkPasses(wide, of, doc));
+    KERF_CHECK(checkPasses(wide, of, world, doc));
     for (std::size_t k = i + 1; k < stages.graphs.size(); ++k) {
       if (stages.names[i].compileId != stages.names[k].compileId || !takeTheSame(stages.graphs[i], stages.graphs[k]))
         continue;
@@ -122,11 +129,32 @@ Result<RankRunsDoc> verifyStages(const RankStages& stages) {
         later[rank].inputs = stages.graphs[i].programs[rank].inputs;
       KERF_TRY(const auto wideLater, ranksInFloat64(later));
       doc.checks.push_back(
-          valueCheck(fmt::format("{} -> {}", stages.names[i].name, stages.names[k].name), wide, wideLater));
+          valueCheck(fmt::format("{} -> {}", stages.names[i].name, stages.names[k].name), wide, wideLater, world));
       break;
     }
   }
   return doc;
+}
+
+using RankWork = std::function<Result<RankRunsDoc>(const RankWorld&)>;
+
+/// In a child, or in this process where mpirun started it as a rank: MPI must not be forked.
+Result<RankRunsDoc> overWorld(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
+                              const RankWork& work) {
+  const bool wantsDevices = isCompiled && request.backend == "cuda";
+  if (startedByMpirun() > 1) {
+    const auto timeout = request.timeout.count() > 0 ? request.timeout : std::chrono::seconds(30);
+    KERF_TRY(const RankWorld world, mpiRankWorld(wantsDevices, ranks, timeout));
+    auto doc = work(world);
+    if (doc) doc->ownRank = world.processes->rank();
+    return doc;
+  }
+  const std::function body = [&]() -> Result<RankRunsDoc> {  // the CUDA driver must not be asked before it is there
+    if (!isCompiled) return work({});
+    KERF_TRY(const RankWorld world, rankWorld(wantsDevices, ranks));
+    return work(world);
+  };
+  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
 }
 
 Result<RankRunsDoc> againstRanks(Workbench& bench, const RankRunsRequest& request, const RankSources& own,
@@ -139,14 +167,13 @@ Result<RankRunsDoc> againstRanks(Workbench& bench, const RankRunsRequest& reques
                 request.against, sources.programs.size());
   for (std::size_t rank = 0; rank < own.programs.size(); ++rank)
     sources.programs[rank].inputs = own.programs[rank].inputs;
-  const std::function body = [&]() -> Result<RankRunsDoc> {
+  return overWorld(request, int(own.programs.size()), false, job, [&](const RankWorld& world) -> Result<RankRunsDoc> {
     KERF_TRY(const auto before, ranksInFloat64(own.programs));
     KERF_TRY(const auto after, ranksInFloat64(sources.programs));
     RankRunsDoc doc;
-    doc.checks.push_back(valueCheck("against " + request.against, before, after));
+    doc.checks.push_back(valueCheck("against " + request.against, before, after, world));
     return doc;
-  };
-  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+  });
 }
 
 Result<RankRunsDoc> againstWhole(Workbench& bench, const RankRunsRequest& request, RankSources own, const Job& job) {
@@ -155,26 +182,17 @@ Result<RankRunsDoc> againstWhole(Workbench& bench, const RankRunsRequest& reques
   KERF_TRY(GraphSource found, resolveGraph(bench, address, job));
   KERF_TRY(const RunnableGraph whole, runnable(std::move(found), job));
   KERF_CHECK(takePartsOf(whole, own.programs));
-  const std::function body = [&]() -> Result<RankRunsDoc> {
-    return compareWithWhole(own.programs, {whole.graph().module, whole.inputs});
-  };
-  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
-}
-
-/// In a child: the CUDA driver must not be asked before it is there.
-Result<RankRunsDoc> runOverWorld(const std::vector<RankProgram>& programs, const RankRunsRequest& request,
-                                 const EngineOracleOptions& options) {
-  KERF_TRY(const RankWorld world, rankWorld(request.backend == "cuda", int(programs.size())));
-  if (request.purpose == Purpose::Run) return runOnly(programs, request, options.compile, world);
-  return compareRanks(programs, options.compile, options.compare, world);
+  return overWorld(request, int(own.programs.size()), false, job, [&](const RankWorld& world) {
+    return compareWithWhole(own.programs, {whole.graph().module, whole.inputs}, world);
+  });
 }
 
 Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, const Job& job) {
   const std::string graph = splitRanksAddress(request.graph.text).second;
   if (request.purpose == Purpose::Verify && request.against.empty()) {
     KERF_TRY(const RankStages stages, openStages(bench, request, job));
-    const std::function body = [&] { return verifyStages(stages); };
-    return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+    return overWorld(request, int(stages.graphs[0].programs.size()), false, job,
+                     [&](const RankWorld& world) { return verifyStages(stages, world); });
   }
   KERF_TRY(RankSources own, rankSources(bench, request.graph, graph, job));
   if (!request.against.empty())
@@ -184,8 +202,10 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
   KERF_CHECK(setBackend(options, request.backend));
   options.compile.cache = bench.codeCache(job);
   for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
-  const std::function body = [&]() -> Result<RankRunsDoc> { return runOverWorld(own.programs, request, options); };
-  return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+  return overWorld(request, int(own.programs.size()), true, job, [&](const RankWorld& world) {
+    return request.purpose == Purpose::Run ? runOnly(own.programs, request, options.compile, world)
+                                           : compareRanks(own.programs, options.compile, options.compare, world);
+  });
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 #include "app/workbench/workbench.h"
 #include "engine/distributed/group/in_process.h"
 #include "engine/distributed/modules/convnext_example.h"
-#include "engine/distributed/mpi/mpi_communicator.h"
 #include "engine/distributed/nccl/nccl_ranks.h"
 #include "engine/process/in_child.h"
-#include "engine/process/program.h"
 
 namespace kerf::workbench {
 
@@ -63,15 +61,17 @@ Result<TrainedExample> trainInProcess(const ConvNextExample& example, const Trai
 
 /// MPI must not be forked: this process itself is the rank.
 Result<TrainedExample> trainOverMpi(const ConvNextExample& example, const TrainExampleRequest& request) {
-  const std::filesystem::path programs = programFolder();
-  KERF_TRY(const auto link, openMpiWorld({programs, programs.parent_path() / "lib" / "kerf"}, request.timeout));
+  KERF_TRY(const auto processes, openOwnMpi(request.timeout));
+  KERF_TRY(const std::string chosen, chosenProcessGroup());
   TrainedExample answer;
   const RankBody trains = [&](Communicator& ranks) -> Result<void> {
     KERF_TRY(answer, trainOn(ranks, example, request.compares));
     return {};
   };
-  KERF_TRY(const std::string chosen, chosenProcessGroup());
-  KERF_CHECK(chosen == "nccl" ? runRankOverNccl(*link, placeOnThisMachine(), trains, request.timeout) : trains(*link));
+  const auto results = processes->run([&](Communicator& own) {
+    return chosen == "nccl" ? runRankOverNccl(own, placeOnThisMachine(), trains, request.timeout) : trains(own);
+  });
+  KERF_CHECK(firstCause(results));
   answer.overMpi = true;
   return answer;
 }

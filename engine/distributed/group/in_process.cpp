@@ -145,15 +145,6 @@ void World::end(int rank, const Result<void>& result) {
   m_changed.notify_all();
 }
 
-/// A rank that throws has failed; the others must hear of it.
-Result<void> guarded(const RankBody& body, Communicator& member) {
-  try {
-    return body(member);
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, "rank {} broke down: {}", member.rank(), error.what());
-  }
-}
-
 class Member : public Communicator {
  public:
   Member(World& world, int rank) : m_world(world), m_rank(rank) {}
@@ -187,11 +178,19 @@ std::vector<Result<void>> runRanks(int ranks, const RankBody& body, const InProc
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         Member member(world, rank);
-        results[std::size_t(rank)] = guarded(body, member);
+        results[std::size_t(rank)] = guardedRank(body, member);
         world.end(rank, results[std::size_t(rank)]);
       });
   }
   return results;
+}
+
+Result<void> guardedRank(const RankBody& body, Communicator& member) {
+  try {
+    return body(member);
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, "rank {} broke down: {}", member.rank(), error.what());
+  }
 }
 
 Result<void> firstCause(const std::vector<Result<void>>& results) {

@@ -13,6 +13,9 @@ struct InProcessOptions {
 /// with an error or without, ends the waiting of those that need it.
 std::vector<Result<void>> runRanks(int ranks, const RankBody& body, const InProcessOptions& options = {});
 
+/// What the body gives; Internal where it throws, so that the others hear of it.
+Result<void> guardedRank(const RankBody& body, Communicator& member);
+
 /// The first error that is no consequence of another rank's; the first of all where each is; success where none is.
 Result<void> firstCause(const std::vector<Result<void>>& results);
 

@@ -2,11 +2,14 @@
 
 #include <dlfcn.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
+#include "engine/distributed/group/in_process.h"
 #include "engine/distributed/mpi/mpi_transport.h"
 
 namespace kerf::inline distributed::inline mpi {
@@ -14,9 +17,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A tensor and what was called, as bytes: dtype, dimensions, sizes, length of the text, text, elements.
-std::vector<char> packed(const std::string& text, const Tensor& tensor) {
-  std::vector<std::int64_t> head{std::int64_t(tensor.dtype()), tensor.dim()};
+/// What goes from rank to rank: the run that it belongs to, what was called, a tensor.
+struct Letter {
+  std::int64_t run = 0;
+  std::string text;
+  Tensor tensor;
+};
+
+/// As bytes: run, dtype, dimensions, sizes, length of the text, text, elements.
+std::vector<char> packed(const Letter& letter) {
+  const auto& [run, text, tensor] = letter;
+  std::vector<std::int64_t> head{run, std::int64_t(tensor.dtype()), tensor.dim()};
   for (const std::int64_t size : tensor.sizes()) head.push_back(size);
   head.push_back(std::int64_t(text.size()));
   const std::size_t headBytes = head.size() * sizeof(std::int64_t), bytes = std::size_t(tensor.byteSize());
@@ -27,12 +38,7 @@ std::vector<char> packed(const std::string& text, const Tensor& tensor) {
   return result;
 }
 
-struct Unpacked {
-  std::string text;
-  Tensor tensor;
-};
-
-Result<Unpacked> unpacked(const std::vector<char>& bytes) {
+Result<Letter> unpacked(const std::vector<char>& bytes) {
   const auto broken = [] { return fail(ErrorCode::RuntimeFailed, "a message between ranks is damaged"); };
   std::size_t at = 0;
   const auto next = [&]() -> std::optional<std::int64_t> {
@@ -42,8 +48,8 @@ Result<Unpacked> unpacked(const std::vector<char>& bytes) {
     at += sizeof value;
     return value;
   };
-  const auto dtype = next(), dims = next();
-  if (!dtype || !dims || *dims < 0 || *dims > 64) return broken();
+  const auto run = next(), dtype = next(), dims = next();
+  if (!run || !dtype || !dims || *dims < 0 || *dims > 64) return broken();
   Sizes sizes;
   for (std::int64_t d = 0; d < *dims; ++d) {
     const auto size = next();
@@ -52,7 +58,7 @@ Result<Unpacked> unpacked(const std::vector<char>& bytes) {
   }
   const auto length = next();
   if (!length || *length < 0 || std::size_t(*length) > bytes.size() - at) return broken();
-  Unpacked result{std::string(bytes.data() + at, std::size_t(*length)), {}};
+  Letter result{*run, std::string(bytes.data() + at, std::size_t(*length)), {}};
   at += std::size_t(*length);
   KERF_TRY(result.tensor, Tensor::zeros(DType(*dtype), sizes));
   if (bytes.size() - at != std::size_t(result.tensor.byteSize())) return broken();
@@ -69,12 +75,30 @@ struct SentBytes {
   bool hasGone() { return transport.sent(request) != 0; }
 };
 
-class MpiCommunicator : public Communicator {
+/// What a rank came to, as the text of a letter: empty, or a code and a message.
+std::string endText(const Result<void>& came) {
+  return came ? std::string() : fmt::format("{} {}", int(came.error().code), came.error().text());
+}
+
+Result<void> endOf(const std::string& text) {
+  if (text.empty()) return {};
+  int code = int(ErrorCode::RuntimeFailed);
+  std::from_chars(text.data(), text.data() + text.size(), code);
+  if (code < 0 || code > int(lastOf(ErrorCode()))) code = int(ErrorCode::RuntimeFailed);
+  const std::size_t space = text.find(' ');
+  return fail(Error(ErrorCode(code), space == std::string::npos ? text : text.substr(space + 1)));
+}
+
+class MpiCommunicator : public MpiWorld {
  public:
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
   MpiCommunicator(const KerfMpiTransport& transport, std::chrono::milliseconds timeout)
-      : m_transport(transport), m_timeout(timeout), m_rank(transport.rank()), m_size(transport.size()) {}
+      : m_transport(transport),
+        m_timeout(timeout),
+        m_rank(transport.rank()),
+        m_size(transport.size()),
+        m_ends(std::size_t(m_size)) {}
   ~MpiCommunicator() override { drain(); }
   int rank() const override { return m_rank; }
   int worldSize() const override { return m_size; }
@@ -86,7 +110,7 @@ class MpiCommunicator : public Communicator {
     const std::int64_t number = m_numbers[group.name]++;
     const std::string what = fmt::format("{} (number {} of group '{}')", call.text(), number, group.name);
     for (const int other : group.ranks)
-      if (other != m_rank) KERF_CHECK(start(other, tagOf(number), packed(call.text(), own)));
+      if (other != m_rank) KERF_CHECK(start(other, tagOf(number), {m_run, call.text(), own}));
     std::vector<Tensor> result;
     for (const int other : group.ranks) {
       if (other == m_rank) {
@@ -94,11 +118,8 @@ class MpiCommunicator : public Communicator {
         result.push_back(std::move(copy));
         continue;
       }
-      KERF_TRY(const std::vector<char> bytes, await(other, tagOf(number), what));
-      KERF_TRY(Unpacked theirs, unpacked(bytes));
-      if (theirs.text != call.text())
-        return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}",
-                    number, group.name, m_rank, call.text(), other, theirs.text);
+      KERF_TRY(Letter theirs, await(other, tagOf(number), what));
+      if (theirs.text != call.text()) return differing(group, number, {m_rank, call.text()}, {other, theirs.text});
       result.push_back(std::move(theirs.tensor));
     }
     drain();
@@ -108,27 +129,57 @@ class MpiCommunicator : public Communicator {
   Result<void> send(const Group& group, int to, int tag, const Tensor& tensor) override {
     if (to < 0 || to >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, to);
     KERF_TRY(const Tensor own, tensor.contiguous());
-    return start(group.ranks[std::size_t(to)], messageTag(tag), packed("send", own));
+    return start(group.ranks[std::size_t(to)], messageTag(tag), {m_run, "send", own});
   }
 
   Result<Tensor> receive(const Group& group, int from, int tag) override {
     if (from < 0 || from >= group.size())
       return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, from);
     const int source = group.ranks[std::size_t(from)];
-    KERF_TRY(const std::vector<char> bytes,
-             await(source, messageTag(tag), fmt::format("recv from rank {} (tag {})", source, tag)));
-    KERF_TRY(Unpacked theirs, unpacked(bytes));
+    KERF_TRY(Letter theirs, await(source, messageTag(tag), fmt::format("recv from rank {} (tag {})", source, tag)));
     return std::move(theirs.tensor);
+  }
+
+  std::vector<Result<void>> run(const RankBody& body) override {
+    beginRun();
+    std::vector<Result<void>> results{std::size_t(m_size)};
+    Result<void>& own = results[std::size_t(m_rank)];
+    own = guardedRank(body, *this);
+    for (int other = 0; other < m_size; ++other)
+      if (const auto told = tellEnd(other, own); !told && own) own = told;
+    for (int other = 0; other < m_size; ++other)
+      if (other != m_rank) results[std::size_t(other)] = awaitEnd(other);
+    drain();
+    beginRun();
+    return results;
   }
 
  private:
   // Below 32768 every MPI has tags; collectives take the lower half.
+  static constexpr int endTag = 32767;
   static int tagOf(std::int64_t number) { return int(number % 16384); }
   static int messageTag(int tag) { return 16384 + tag % 16383; }
 
-  Result<void> start(int to, int tag, std::vector<char> bytes) {
+  struct Called {
+    int rank;
+    std::string what;
+  };
+  /// The same words on both ranks.
+  static std::unexpected<Error> differing(const Group& group, std::int64_t number, Called a, Called b) {
+    if (group.indexOf(b.rank) < group.indexOf(a.rank)) std::swap(a, b);
+    return fail(ErrorCode::BadInput, "collective {} of group '{}' differs: rank {} calls {}, rank {} calls {}", number,
+                group.name, a.rank, a.what, b.rank, b.what);
+  }
+
+  void beginRun() {
+    ++m_run;
+    m_numbers.clear();
+    m_ends.assign(std::size_t(m_size), std::nullopt);
+  }
+
+  Result<void> start(int to, int tag, const Letter& letter) {
     std::erase_if(m_sent, [](const std::unique_ptr<SentBytes>& sent) { return sent->hasGone(); });
-    auto sent = std::make_unique<SentBytes>(m_transport, std::move(bytes));
+    auto sent = std::make_unique<SentBytes>(m_transport, packed(letter));
     if (m_transport.send(to, tag, sent->bytes.data(), std::int64_t(sent->bytes.size()), &sent->request) != 0)
       return fail(ErrorCode::RuntimeFailed, "MPI does not send {} bytes to rank {}", sent->bytes.size(), to);
     m_sent.push_back(std::move(sent));
@@ -147,17 +198,60 @@ class MpiCommunicator : public Communicator {
     m_sent.clear();
   }
 
-  Result<std::vector<char>> await(int from, int tag, const std::string& what) const {
-    const auto end = Clock::now() + m_timeout;
-    while (true) {
-      void* message = nullptr;
-      if (const std::int64_t bytes = m_transport.poll(from, tag, &message); bytes >= 0) {
-        std::vector<char> result(static_cast<std::size_t>(bytes));
-        if (m_transport.take(message, result.data(), bytes) == 0) return result;
+  /// A letter of this run that has come. What is left of one that failed is dropped.
+  Result<std::optional<Letter>> poll(int from, int tag) const {
+    for (void* message = nullptr;;) {
+      const std::int64_t size = m_transport.poll(from, tag, &message);
+      if (size < 0) return std::nullopt;
+      std::vector<char> bytes(static_cast<std::size_t>(size));
+      if (m_transport.take(message, bytes.data(), size) != 0)
         return fail(ErrorCode::RuntimeFailed, "MPI does not give what came from rank {}", from);
-      }
-      if (Clock::now() > end)
-        return fail(ErrorCode::RuntimeFailed, "rank {} waited in {} for rank {}", m_rank, what, from);
+      KERF_TRY(Letter letter, unpacked(bytes));
+      if (letter.run == m_run) return letter;
+    }
+  }
+
+  /// Whether that rank has come to the end of this run.
+  Result<bool> hasEnded(int from) {
+    auto& end = m_ends[std::size_t(from)];
+    if (end) return true;
+    KERF_TRY(const auto letter, poll(from, endTag));
+    if (letter) end = letter->text;
+    return letter.has_value();
+  }
+
+  Result<Letter> await(int from, int tag, const std::string& what) {
+    constexpr std::chrono::milliseconds underWay{100};  // what a rank sent before its end may come after that
+    auto end = Clock::now() + m_timeout;
+    for (bool isAlone = false;;) {
+      KERF_TRY(auto letter, poll(from, tag));
+      if (letter) return std::move(*letter);
+      KERF_TRY(const bool ended, hasEnded(from));
+      if (ended && !std::exchange(isAlone, true)) end = std::min(end, Clock::now() + underWay);
+      if (Clock::now() > end) return missing(from, what);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  std::unexpected<Error> missing(int from, const std::string& what) const {
+    const auto& end = m_ends[std::size_t(from)];
+    std::string told;
+    if (const auto came = endOf(end.value_or("")); end)
+      told = fmt::format("; rank {} {}", from, came ? "has ended" : "failed (" + came.error().message + ")");
+    return fail(ErrorCode::RuntimeFailed, "rank {} waited in {} for rank {}{}", m_rank, what, from, told);
+  }
+
+  Result<void> tellEnd(int to, const Result<void>& own) {
+    if (to == m_rank) return {};
+    KERF_TRY(const Tensor nothing, Tensor::zeros(DType::UInt8, {0}));
+    return start(to, endTag, {m_run, endText(own), nothing});
+  }
+
+  /// As long as it takes: a rank that dies ends them all.
+  Result<void> awaitEnd(int from) {
+    for (;;) {
+      KERF_TRY(const bool ended, hasEnded(from));
+      if (ended) return endOf(*m_ends[std::size_t(from)]);
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
@@ -165,7 +259,9 @@ class MpiCommunicator : public Communicator {
   const KerfMpiTransport& m_transport;
   std::chrono::milliseconds m_timeout;
   int m_rank = 0, m_size = 1;
-  std::map<std::string, std::int64_t> m_numbers;  ///< collectives of each group so far
+  std::int64_t m_run = 0;                          ///< the same in all processes
+  std::vector<std::optional<std::string>> m_ends;  ///< by rank: what those came to that are at the end of this run
+  std::map<std::string, std::int64_t> m_numbers;   ///< collectives of each group so far in this run
   std::vector<std::unique_ptr<SentBytes>> m_sent;
 };
 
@@ -204,11 +300,11 @@ int placeOnThisMachine() {
   return 0;
 }
 
-Result<std::unique_ptr<Communicator>> openMpiWorld(const std::vector<std::filesystem::path>& folders,
-                                                   std::chrono::milliseconds timeout) {
+Result<std::unique_ptr<MpiWorld>> openMpiWorld(const std::vector<std::filesystem::path>& folders,
+                                               std::chrono::milliseconds timeout) {
   KERF_TRY(const KerfMpiTransport* const transport, openTransport(folders));
   if (transport->start() != 0) return fail(ErrorCode::Environment, "MPI does not start");
-  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(*transport, timeout));
+  return std::make_unique<MpiCommunicator>(*transport, timeout);
 }
 
 }  // namespace kerf::inline distributed::inline mpi

@@ -5,13 +5,15 @@
 #include <mpi.h>
 
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 namespace kerf::inline distributed::inline mpi {
 namespace {
 
-/// A rank that leaves early must not wait in MPI_Finalize for those that wait for it.
+/// Behind MPI_Finalize a rank that exits with a failure has mpirun end the others: what they printed must be out.
 void finish() {
+  std::fflush(nullptr);
   int done = 0;
   MPI_Finalized(&done);
   if (done == 0) MPI_Finalize();
