@@ -1,11 +1,16 @@
 #include "engine/backend/cuda/cuda_backend.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <utility>
 
 #include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/devices.h"
 #include "engine/backend/cuda/driver.h"
 #include "engine/backend/kernels/kernel_module.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline backend {
 
@@ -22,13 +27,43 @@ std::unordered_set<std::uint32_t> mutatingNodes(const Graph& graph) {
   return result;
 }
 
+/// Opens the thread's device while its kernels are compiled: each takes some tenths of a second.
+class DeviceOpening {
+ public:
+  DeviceOpening()
+      : m_opened(std::async(std::launch::async, [number = DeviceChoice::current()] {
+          const DeviceChoice device(number);
+          (void)CudaDriver::get();  // who needs it asks again, and is told why there is none
+        })) {}
+  void wait() const { m_opened.wait(); }
+
+ private:
+  std::future<void> m_opened;
+};
+
+/// Says what compiling and opening took.
+class StepClock {
+ public:
+  double milliseconds() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::milli>(now - std::exchange(m_last, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point m_last = std::chrono::steady_clock::now();
+};
+
 Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<const GraphModule>& module,
                              const BackendOptions& options) {
+  StepClock clock;
+  const DeviceOpening opening;
   KERF_TRY(auto codes, compileCuda(graph, targetArchitecture(), options.cache, !options.keepArtifacts));
+  const double compiling = clock.milliseconds();
   KernelCodes result;
   result.kernels.kernels.resize(codes.size());
-  for (const CudaStepCode& code : codes) {
-    ++result.kernels.objects;
+  for (std::size_t c = 0; c < codes.size(); ++c) {
+    const CudaStepCode& code = codes[c];
+    result.kernels.objects += code.same == c;
     result.kernels.cachedObjects += code.cached;
     if (!options.keepArtifacts) continue;
     auto& texts = result.texts[code.name];
@@ -36,9 +71,15 @@ Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<co
     texts.push_back({"ptx", code.module->ptx});
     texts.push_back({"cubin", code.module->cubin});
   }
+  opening.wait();
+  const double openingDevice = clock.milliseconds();
   const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph), options.cache);
   const auto warm = device->warmUp();
   if (!warm && warm.error().code != ErrorCode::Environment) return fail(Error(warm.error()));
+  logAt(LogCategory::Compile, LogLevel::Debug,
+        "CUDA: {} kernels compiled ({} cached) in {:.1f} ms; {:.1f} ms more until the device was open; loaded in "
+        "{:.1f} ms",
+        result.kernels.objects, result.kernels.cachedObjects, compiling, openingDevice, clock.milliseconds());
   result.device = device;
   return result;
 }

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "engine/backend/cuda/compiler_version.h"
-#include "engine/backend/cuda/driver.h"
+#include "engine/backend/cuda/devices.h"
 #include "engine/codegen_llvm/object_cache.h"
 
 namespace kerf::inline backend {
@@ -112,8 +112,7 @@ Result<std::string> compiledCubin(const std::string& source, const std::string& 
 
 std::string targetArchitecture() {
   if (const char* chosen = std::getenv("KERF_CUDA_ARCH"); chosen != nullptr && *chosen != '\0') return chosen;
-  const auto driver = CudaDriver::get();
-  return driver ? (*driver)->architecture() : "sm_90";
+  return deviceArchitecture().value_or("sm_90");
 }
 
 }  // namespace kerf::inline backend

@@ -8,12 +8,16 @@ namespace kerf::inline backend {
 /// How many devices the process sees; never asked before a fork. Environment where there is no driver.
 Result<int> cudaDevices();
 
+/// "sm_90": of the thread's device, without opening it. Environment where there is none.
+Result<std::string> deviceArchitecture();
+
 /// The device that CudaDriver::get() gives this thread, for a scope: ranks of one process have one each. The first one
 /// where nothing is chosen.
 class DeviceChoice {
  public:
   explicit DeviceChoice(int number);
   ~DeviceChoice();
+  static int current();
   DeviceChoice(const DeviceChoice&) = delete;
   DeviceChoice& operator=(const DeviceChoice&) = delete;
 

@@ -63,6 +63,25 @@ Result<int> startDriver(DriverFunctions& f) {
   return fail(ErrorCode::Environment, "there is no CUDA device on this machine ({})", name);
 }
 
+/// The thread's device, as the driver names it.
+Result<int> startDevice(DriverFunctions& f) {
+  const int number = chosenDevice;
+  KERF_TRY(const int count, startDriver(f));
+  if (number >= count)
+    return fail(ErrorCode::Environment, "there is no CUDA device {}: this machine has {}", number, count);
+  int device = 0;
+  if (const int status = f.device(&device, number); status != 0)
+    return fail(ErrorCode::Environment, "CUDA device {} cannot be taken (error {})", number, status);
+  return device;
+}
+
+std::string architectureOf(const DriverFunctions& f, int device) {
+  int major = 0, minor = 0;
+  f.attribute(&major, majorAttribute, device);
+  f.attribute(&minor, minorAttribute, device);
+  return fmt::format("sm_{}{}", major, minor);
+}
+
 }  // namespace
 
 Result<void> CudaDriver::check(int status, std::string_view doing) const {
@@ -82,6 +101,12 @@ Result<int> cudaDevices() {
   return startDriver(f);
 }
 
+Result<std::string> deviceArchitecture() {
+  DriverFunctions f;
+  KERF_TRY(const int device, startDevice(f));
+  return architectureOf(f, device);
+}
+
 Result<EventFunctions> eventFunctions() {
   const auto library = openLibrary();
   if (!library) return noDriver();
@@ -92,20 +117,13 @@ Result<EventFunctions> eventFunctions() {
 
 /// The thread's device.
 Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
-  const int number = chosenDevice;
   auto driver = std::make_unique<CudaDriver>();
   DriverFunctions& f = driver->m_f;
-  KERF_TRY(const int count, startDriver(f));
-  if (number >= count)
-    return fail(ErrorCode::Environment, "there is no CUDA device {}: this machine has {}", number, count);
-  int device = 0, major = 0, minor = 0;
-  KERF_CHECK(driver->check(f.device(&device, number), "taking the CUDA device"));
+  KERF_TRY(const int device, startDevice(f));
   KERF_CHECK(driver->check(f.retain(&driver->m_context, device), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.setCurrent(driver->m_context), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.streamCreate(&driver->m_stream, nonBlocking), "taking the CUDA device"));
   KERF_CHECK(driver->check(f.streamCreate(&driver->m_uploads, nonBlocking), "taking the CUDA device"));
-  f.attribute(&major, majorAttribute, device);
-  f.attribute(&minor, minorAttribute, device);
   f.attribute(&driver->m_processors, processorsAttribute, device);
   std::array<char, 128> name{};
   f.name(name.data(), int(name.size()) - 1, device);
@@ -113,7 +131,7 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
   std::size_t bytes = 0;
   KERF_CHECK(driver->check(f.totalMemory(&bytes, device), "taking the CUDA device"));
   driver->m_totalBytes = std::int64_t(bytes);
-  driver->m_architecture = fmt::format("sm_{}{}", major, minor);
+  driver->m_architecture = architectureOf(f, device);
   return driver;
 }
 
@@ -138,6 +156,7 @@ Result<CudaDriver*> CudaDriver::get() {
 
 DeviceChoice::DeviceChoice(int number) : m_before(std::exchange(chosenDevice, number)) {}
 DeviceChoice::~DeviceChoice() { chosenDevice = m_before; }
+int DeviceChoice::current() { return chosenDevice; }
 
 Result<DeviceAddress> CudaDriver::takeNew(std::int64_t bytes) {
   DeviceAddress address = 0;
