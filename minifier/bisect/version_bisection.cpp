@@ -18,7 +18,7 @@ class VersionSearch {
     KERF_TRY(const auto first, firstTestable(0, m_count));
     KERF_TRY(const auto last, lastTestable(first.value_or(m_count) + 1, m_count));
     if (!first || !last)
-      return fail(ErrorCode::BadInput, "fewer than two of {} versions can test the graph: {}", m_count, reasons());
+      return fail(ErrorCode::BadInput, "fewer than two of {} versions can test the graph{}", m_count, reasons());
     std::size_t before = *first, after = *last;
     m_change.changes = differ(before, after);
     while (m_change.changes) {
@@ -69,10 +69,11 @@ class VersionSearch {
     return lastTestable(before + 1, std::max(middle, before + 1));
   }
 
+  /// ": …" of what the versions said; empty where none says why.
   std::string reasons() const {
     std::string text;
     for (const auto& [version, answer] : m_change.trials)
-      if (!answer.testable) text += (text.empty() ? "" : "; ") + answer.detail;
+      if (!answer.testable && !answer.detail.empty()) text += (text.empty() ? ": " : "; ") + answer.detail;
     return text;
   }
 

@@ -11,8 +11,10 @@
 namespace kerf {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// In the form that tritonparse writes; the kernel is none of anybody's. Python's own strings would end the raw one.
 const std::string compilationLine =
@@ -65,21 +67,64 @@ TEST(TritonTrace, HasARecordForEachCompilationTextAndLaunchedKernel) {
   EXPECT_EQ(capture->details->compiles[0].status, CompileEntry::Status::Ok);
 }
 
+/// "3 <- model.py:14" for each line.
+std::vector<std::string> placesOfLines(const trace::SourceLines& lines) {
+  std::vector<std::string> said;
+  for (const auto& line : lines.lines)
+    said.push_back(fmt::format("{} <- {}:{}", line.line, lines.files.at(std::size_t(line.file)), line.source));
+  return said;
+}
+
 TEST(TritonTrace, LinesAreThoseOfTheSource) {
-  using trace::SourceOfLine;
-  const std::string file = "/home/u/model.py";
   const auto capture = imported(compilationLine);
   ASSERT_TRUE(capture);
-  EXPECT_THAT(trace::linesOfMlir(*capture->details->records[2].text()),
-              ElementsAre(SourceOfLine{3, file, 14}, SourceOfLine{4, file, 15}, SourceOfLine{5, file, 12}));
-  EXPECT_THAT(trace::linesOfPtx(*capture->details->records[3].text()),
-              ElementsAre(SourceOfLine{4, file, 14}, SourceOfLine{6, file, 15}, SourceOfLine{7, file, 15}));
-  EXPECT_THAT(trace::linesOfMlir("%0 = f loc(callsite(#loc1 at #loc2))\n#loc1 = loc(\"a.py\":1:2)\n"
-                                 "#loc2 = loc(\"b.py\":3:4)\n"),
-              ElementsAre(SourceOfLine{1, "b.py", 3}));
-  EXPECT_TRUE(trace::linesOfMlir("%0 = f loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)\n").empty()) << "a circle";
-  EXPECT_TRUE(trace::linesOfMlir("%0 = f loc(unknown)\n%1 = f loc(\n%2 loc(\"a.py\":x)\n").empty());
-  EXPECT_TRUE(trace::linesOfPtx("\t.loc\n\t.loc 1\n\tadd\n\t.file 1\n\t.file x \"\n").empty());
+  EXPECT_THAT(placesOfLines(trace::linesOfMlir(*capture->details->records[2].text())),
+              ElementsAre("3 <- /home/u/model.py:14", "4 <- /home/u/model.py:15", "5 <- /home/u/model.py:12"));
+  EXPECT_THAT(placesOfLines(trace::linesOfPtx(*capture->details->records[3].text())),
+              ElementsAre("4 <- /home/u/model.py:14", "6 <- /home/u/model.py:15", "7 <- /home/u/model.py:15"));
+  EXPECT_THAT(placesOfLines(trace::linesOfMlir("%0 = f loc(callsite(#loc1 at #loc2))\n#loc1 = loc(\"a.py\":1:2)\n"
+                                               "#loc2 = loc(\"b.py\":3:4)\n")),
+              ElementsAre("1 <- b.py:3"));
+  EXPECT_THAT(placesOfLines(trace::linesOfMlir("%0 = f loc(#loc1)\n#loc1 = loc(#loc2)\n#loc2 = loc(#loc1)\n")),
+              IsEmpty())
+      << "a circle";
+  EXPECT_THAT(placesOfLines(trace::linesOfMlir("%0 = f loc(unknown)\n%1 = f loc(\n%2 loc(\"a.py\":x)\n")), IsEmpty());
+  EXPECT_THAT(placesOfLines(trace::linesOfPtx("\t.loc\n\t.loc 1\n\tadd\n\t.file 1\n\t.file x \"\n")), IsEmpty());
+}
+
+/// Through chains of aliases of any length, and whichever of them is asked first.
+TEST(TritonTrace, AliasesAreFollowedOnce) {
+  std::string text = "%0 = f loc(#loc500)\n%1 = f loc(#loc0)\n%2 = f loc(#loc250)\n#loc0 = loc(\"k.py\":7:1)\n";
+  for (int i = 1; i <= 500; ++i) text += fmt::format("#loc{} = loc(\"n{}\"(#loc{}))\n", i, i, i - 1);
+  EXPECT_THAT(placesOfLines(trace::linesOfMlir(text)), ElementsAre("1 <- k.py:7", "2 <- k.py:7", "3 <- k.py:7"));
+}
+
+/// A file is there once, whatever the number of its lines, and no path is longer than a system has them.
+TEST(TritonTrace, LinesDoNotRepeatTheirFile) {
+  const std::string path(4000, 'p'), tooLong(5000, 'q');
+  std::string mlir = "#loc1 = loc(\"" + path + "\":3:1)\n#loc2 = loc(\"" + tooLong + "\":3:1)\n",
+              ptx = ".file 1 \"" + path + "\"\n.file 2 \"" + tooLong + "\"\n";
+  for (int i = 0; i < 100'000; ++i) {
+    mlir += "%0 = f loc(#loc1)\n";
+    ptx += ".loc 1 3 1\nadd;\n";
+  }
+  mlir += "%0 = f loc(#loc2)\n";
+  ptx += ".loc 2 3 1\nadd;\n";
+  const auto of = trace::linesOfMlir(mlir), machine = trace::linesOfPtx(ptx);
+  EXPECT_THAT(of.files, ElementsAre(path));
+  EXPECT_EQ(of.lines.size(), 100'000U);
+  EXPECT_THAT(machine.files, ElementsAre(path, "")) << "a path that is not said";
+  EXPECT_EQ(machine.lines.size(), 100'001U);
+}
+
+TEST(TritonTrace, LaunchesBeyondTheLimitAreCounted) {
+  std::string text;
+  for (int i = 0; i < 100'003; ++i)
+    text += fmt::format("{{\"event_type\":\"launch\",\"name\":\"k{}\"}}\n", std::min(i, 100'001));
+  const auto capture = imported(text);
+  ASSERT_TRUE(capture) << capture.error().text();
+  EXPECT_THAT(capture->notes,
+              Contains("3 launches of kernels beyond the first 100000 that were launched are left out"));
 }
 
 TEST(TritonTrace, WhatIsNoEventIsLeftOutAndCounted) {

@@ -118,6 +118,17 @@ TEST_F(ProgramsTest, ARecompiledFrameSaysWhy) {
   EXPECT_THAT(frames[1]["because"].get<std::string>(), HasSubstr("size mismatch at index 0. expected 2, actual 3"));
 }
 
+/// The same text whose graphs ran otherwise is another capture; the same again is none.
+TEST_F(ProgramsTest, ACaptureIsOfWhatTheProgramDid) {
+  const auto path = program("two.py", twoGraphs);
+  const std::string first = runJson({"capture", path})["captured"]["stored"]["capture"];
+  EXPECT_EQ(runJson({"capture", path})["captured"]["stored"]["capture"], first);
+  const std::string other = runJson({"capture", path, "--backend", "inductor"})["captured"]["stored"]["capture"];
+  EXPECT_NE(other, first);
+  EXPECT_EQ(runJson({"show", first, "--format", "program"})["graphs"][0]["ran_by"], "eager");
+  EXPECT_EQ(runJson({"show", other, "--format", "program"})["graphs"][0]["ran_by"], "inductor");
+}
+
 TEST_F(ProgramsTest, ImportOfAProgramSaysHowToCaptureIt) {
   const std::string path = program("plain.py", "import torch\nprint(torch.ones(2))\n");
   const auto refused = run({"import", path});

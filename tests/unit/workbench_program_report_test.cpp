@@ -69,6 +69,41 @@ TEST(ProgramReport, ReadsNoMoreThanWhatIsThere) {
   EXPECT_TRUE(odd.graphs[0].nodes[0].lines.empty());
 }
 
+/// A stack as deep as Python allows costs no more than what somebody looks at.
+TEST(ProgramReport, NodesKeepTheInnermostLinesOfDeepStacks) {
+  std::string stack;
+  for (int line = 1; line <= 5000; ++line) stack += fmt::format("{}\"bug.py:{} in f\"", line > 1 ? "," : "", line);
+  std::string nodes, stacks;
+  for (int i = 0; i < 2000; ++i) {
+    nodes += fmt::format("{}[\"call_function\",\"n{}\",\"n\"]", i > 0 ? "," : "", i);
+    stacks += i > 0 ? ",0" : "0";
+  }
+  const auto report =
+      programReport("{\"path\": \"bug.py\", \"captured\": {\"graphs\": [{\"name\": \"g\", \"nodes\": [" + nodes +
+                    "], \"stacks\": [[" + stack + "]], \"stack_of\": [" + stacks + "]}]}}");
+  ASSERT_EQ(report.graphs.size(), 1u);
+  ASSERT_EQ(report.graphs[0].nodes.size(), 2000u);
+  for (const auto& node : report.graphs[0].nodes) {
+    ASSERT_EQ(node.lines.size(), 64u);
+    EXPECT_EQ(node.lines.front(), 4937);
+    EXPECT_EQ(node.lines.back(), 5000);
+  }
+}
+
+TEST(ProgramReport, LinksManyGraphs) {
+  std::string graphs, kept;
+  for (int i = 0; i < 50'000; ++i) {
+    graphs += fmt::format("{}{{\"name\": \"graph{}\"}}", i > 0 ? "," : "", i);
+    kept += fmt::format("{}\"graph{}\"", i > 0 ? "," : "", 49'999 - i);
+  }
+  const auto report =
+      programReport("{\"kept_graphs\": [" + kept + ", \"graph7\"], \"captured\": {\"graphs\": [" + graphs + "]}}");
+  ASSERT_EQ(report.graphs.size(), 50'000u);
+  EXPECT_EQ(report.graphs.front().stored, 49'999);
+  EXPECT_EQ(report.graphs.back().stored, 0);
+  EXPECT_EQ(report.graphs[7].stored, 49'992) << "the first of two of a name";
+}
+
 TEST(ProgramReport, IsOfCapturedProgramsAlone) {
   Workbench bench({":memory:"});
   const auto none = bench.perform(ProgramReportRequest{"a.py"});

@@ -30,12 +30,25 @@ Result<bool> isWhole(Workbench& bench, const std::string& text, const Job& job) 
   return capture.graphs.size() != 1 || (capture.details && !capture.details->records.empty());
 }
 
+/// Where a capture of the store, or that of a graph of it, was imported from; empty for anything else.
+Result<std::string> originOf(Workbench& bench, const std::string& text) {
+  const auto id = parseStoreId(text);
+  if (!id || id->kind != 'c') return std::string();
+  KERF_TRY(auto* store, bench.store());
+  KERF_TRY(const auto row, store->capture(id->number));
+  return row.path;
+}
+
 }  // namespace
 
 Result<std::vector<CaptureIndex>> perform(Workbench& bench, const OpenRequest& request, const Job& job) {
   KERF_TRY(const auto sources, openAll(bench, request.path, job));
   std::vector<CaptureIndex> indices;
-  for (const auto& source : sources) indices.push_back(indexOf(*source));
+  for (const auto& source : sources) {
+    CaptureIndex& index = indices.emplace_back(indexOf(*source));
+    KERF_TRY(std::string origin, originOf(bench, source->text));
+    if (!origin.empty()) index.path = std::move(origin);
+  }
   return indices;
 }
 

@@ -12,6 +12,7 @@ namespace kerf::workbench {
 namespace {
 
 constexpr std::size_t mostListedLines = 12;
+constexpr std::size_t mostShownBytes = 256, mostLineRows = 100'000;
 constexpr std::int64_t mostKernelText = 16LL << 20;  ///< bytes
 
 std::string saidText(std::string_view object, std::string_view name) {
@@ -28,11 +29,30 @@ void forSaid(const LogView& view, std::string_view kind, const Take& take) {
   }
 }
 
-int compileOf(const LogView& view, std::size_t record) {
+/// The compilation of each record; -1: none.
+std::vector<int> compilesOfRecords(const LogView& view) {
+  std::vector<int> compiles(view.details.records.size(), -1);
   for (std::size_t i = 0; i < view.details.compiles.size(); ++i)
-    if (std::ranges::find(view.details.compiles[i].records, record) != view.details.compiles[i].records.end())
-      return int(i);
-  return -1;
+    for (const std::size_t record : view.details.compiles[i].records)
+      if (record < compiles.size() && compiles[record] < 0) compiles[record] = int(i);
+  return compiles;
+}
+
+/// Names are shown in each row: of long ones the begin, of long paths the end.
+bool isInsideCharacter(const std::string& text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+}
+std::string shortName(const std::string& name) {
+  if (name.size() <= mostShownBytes) return name;
+  std::size_t end = mostShownBytes;
+  while (end > 0 && isInsideCharacter(name, end)) --end;
+  return name.substr(0, end) + "…";
+}
+std::string shortPath(const std::string& path) {
+  if (path.size() <= mostShownBytes) return path;
+  std::size_t start = path.size() - mostShownBytes;
+  while (isInsideCharacter(path, start)) ++start;
+  return "…" + path.substr(start);
 }
 
 struct LaunchText {
@@ -50,8 +70,8 @@ LaunchText launchText(std::string_view said) {
   return text;
 }
 
-/// Lines of one text of a kernel by line of the source.
-using SourceUses = std::map<std::pair<std::string, int>, std::map<std::string, std::vector<int>>>;
+/// Lines of the texts of a kernel by file and line of the source.
+using SourceUses = std::map<std::string, std::map<int, std::map<std::string, std::vector<int>>>>;
 
 void addUses(const CaptureRecord& record, SourceUses& uses) {
   const std::string_view name = record.name;
@@ -60,8 +80,11 @@ void addUses(const CaptureRecord& record, SourceUses& uses) {
   if (!mlir && !machine) return;
   const auto text = record.text(mostKernelText);
   if (!text) return;
-  const auto lines = mlir ? trace::linesOfMlir(*text) : trace::linesOfPtx(*text);
-  for (const auto& line : lines) uses[{line.file, line.source}][machine ? "machine" : extension].push_back(line.line);
+  const auto found = mlir ? trace::linesOfMlir(*text) : trace::linesOfPtx(*text);
+  std::vector<SourceUses::mapped_type*> files;
+  for (const std::string& file : found.files) files.push_back(&uses[file]);
+  const std::string kind = machine ? "machine" : extension;
+  for (const auto& line : found.lines) (*files[std::size_t(line.file)])[line.source][kind].push_back(line.line);
 }
 
 /// "12-14, 17" of sorted line numbers.
@@ -85,13 +108,14 @@ void addLineRows(const LogView& view, std::size_t compilation, const std::string
   const auto& records = view.details.records;
   for (std::size_t i = compilation + 1; i < records.size() && records[i].kind == "artifact"; ++i)
     addUses(records[i], uses);
-  for (auto& [place, texts] : uses) {
-    LogRow row;
-    row.cells = {kernel, fmt::format("{}:{}", place.first, place.second), rangesText(texts["ttir"]),
-                 rangesText(texts["ttgir"]), rangesText(texts["machine"])};
-    row.record = int(compilation);
-    table.rows.push_back(std::move(row));
-  }
+  for (auto& [file, lines] : uses)
+    for (auto& [line, texts] : lines) {
+      LogRow row;
+      row.cells = {shortName(kernel), fmt::format("{}:{}", shortPath(file), line), rangesText(texts["ttir"]),
+                   rangesText(texts["ttgir"]), rangesText(texts["machine"])};
+      row.record = int(compilation);
+      table.rows.push_back(std::move(row));
+    }
 }
 
 }  // namespace
@@ -101,9 +125,10 @@ void fillTriton(const LogView& view, LogTable& table) {
   forSaid(view, "triton_launches", [&](std::size_t, std::string_view said) {
     launches[saidText(said, "hash") + "|" + saidText(said, "kernel")] = launchText(said);
   });
+  const auto compiles = compilesOfRecords(view);
   const auto add = [&](std::size_t record, std::string_view said, const LaunchText& launched) {
     LogRow row;
-    const int compile = compileOf(view, record);
+    const int compile = row.compile = compiles[record];
     row.cells = {compile < 0 ? std::string() : view.details.compiles[std::size_t(compile)].id,
                  saidText(said, "kernel"),
                  saidText(said, "hash").substr(0, 8),
@@ -135,8 +160,13 @@ void fillTriton(const LogView& view, LogTable& table) {
 
 void fillTritonLines(const LogView& view, LogTable& table) {
   forSaid(view, "triton_compilation", [&](std::size_t record, std::string_view said) {
-    addLineRows(view, record, saidText(said, "kernel"), table);
+    if (table.rows.size() < mostLineRows) addLineRows(view, record, saidText(said, "kernel"), table);
   });
+  if (table.rows.size() < mostLineRows) return;
+  table.rows.resize(mostLineRows);
+  LogRow rest;
+  rest.cells = {"", fmt::format("what follows is left out: {} lines are listed", mostLineRows), "", "", ""};
+  table.rows.push_back(std::move(rest));
 }
 
 }  // namespace kerf::workbench

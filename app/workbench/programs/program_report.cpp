@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t mostNodeLines = 64;  ///< of the stack of a node, the innermost ones
+
 // Fields of a log that anybody may have written: what is not of the asked kind is not there.
 
 const json& fieldOf(const json& object, const char* name) {
@@ -133,6 +135,7 @@ ReportedGraph graphOf(const json& graph, const std::string& file) {
     auto& lines = stacks.emplace_back();
     for (const std::string& place : textsOf(stack))
       if (const std::int64_t line = lineIn(file, place); line > 0) lines.push_back(line);
+    if (lines.size() > mostNodeLines) lines.erase(lines.begin(), lines.end() - std::ptrdiff_t(mostNodeLines));
   }
   const json &nodes = listField(graph, "nodes"), &stackOf = listField(graph, "stack_of");
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -144,11 +147,12 @@ ReportedGraph graphOf(const json& graph, const std::string& file) {
 
 /// Which frame calls each graph, and where it is kept.
 void linkGraphs(ProgramReport& report, const std::vector<std::string>& kept) {
-  std::map<std::string, int> byName;
+  std::map<std::string, int> byName, keptAt;
+  for (std::size_t i = 0; i < kept.size(); ++i) keptAt.emplace(kept[i], int(i));
   for (std::size_t i = 0; i < report.graphs.size(); ++i) {
     byName.emplace(report.graphs[i].name, int(i));
-    const auto found = std::ranges::find(kept, report.graphs[i].name);
-    if (found != kept.end()) report.graphs[i].stored = int(found - kept.begin());
+    const auto found = keptAt.find(report.graphs[i].name);
+    if (found != keptAt.end()) report.graphs[i].stored = found->second;
   }
   for (std::size_t i = 0; i < report.frames.size(); ++i)
     for (const std::string& call : report.frames[i].calls)

@@ -45,11 +45,17 @@ std::string logText(const CapturedProgram& program, const std::string& source) {
   return dumped(log);
 }
 
-/// What is the same whenever the program does the same: no times.
+/// What is the same whenever the program does the same: how it ended and what was compiled, and no times.
 std::string identityOf(const CapturedProgram& program, const std::string& source, const NewCapture& row) {
   const json log = capturedLog(program.doc);
-  std::string text = source + "\n" + dumped(log.value("breaks", json::array())) +
-                     dumped(log.value("skips", json::array())) + dumped(log.value("recompiles", json::array()));
+  const auto list = [&log](const char* name) { return log.contains(name) ? log[name] : json(); };
+  std::string text = source + "\n" + dumped(list("breaks")) + dumped(list("skips")) + dumped(list("recompiles"));
+  const ProgramDoc& doc = program.doc;
+  text += "\n" + dumped(json{doc.exitStatus, doc.exception, doc.line});
+  const json graphs = list("graphs");
+  for (std::size_t i = 0; graphs.is_array() && i < graphs.size(); ++i)
+    if (graphs[i].is_object())
+      text += "\n" + dumped(json{graphs[i].value("name", json()), graphs[i].value("ran_by", json())});
   for (const NewGraph& graph : row.graphs) {
     text += fmt::format("\n{} {} {}", graph.name, graph.hash, graph.reproText);
     for (const auto& blob : graph.blobs) text += fmt::format("\n{} {}", blob.name, blob.size());

@@ -71,6 +71,8 @@ class TritonEventReader {
 
   std::int64_t broken() const { return m_broken; }
   std::int64_t others() const { return m_others; }
+  /// Launches of kernels beyond the limit.
+  std::int64_t dropped() const { return m_dropped; }
 
  private:
   bool event(std::string_view line, int number) {
@@ -117,7 +119,10 @@ class TritonEventReader {
     if (kernel.empty()) kernel = textMember(metadata, "name");
     const std::string hash = textMember(metadata, "hash");
     const std::string key = hash + "|" + kernel;
-    if (m_launched.size() >= mostKernels && !m_launched.contains(key)) return;
+    if (m_launched.size() >= mostKernels && !m_launched.contains(key)) {
+      ++m_dropped;
+      return;
+    }
     Launched& launched = m_launched[key];
     if (launched.count++ == 0) {
       launched.kernel = kernel;
@@ -205,7 +210,7 @@ class TritonEventReader {
 
   LogRecords m_made;
   std::map<std::string, Launched> m_launched;
-  std::int64_t m_broken = 0, m_others = 0;
+  std::int64_t m_broken = 0, m_others = 0, m_dropped = 0;
 };
 
 /// What was compiled has been compiled: the log has no other ends.
@@ -242,6 +247,9 @@ Result<Capture> importTritonTrace(std::string_view text, const std::filesystem::
     capture.notes.push_back(fmt::format("{} lines are no events of tritonparse and are left out", reader.broken()));
   if (reader.others() > 0)
     capture.notes.push_back(fmt::format("{} events are neither compilations nor launches", reader.others()));
+  if (reader.dropped() > 0)
+    capture.notes.push_back(fmt::format("{} launches of kernels beyond the first {} that were launched are left out",
+                                        reader.dropped(), mostKernels));
   capture.notes.emplace_back("the log holds kernels and no graphs");
   return capture;
 }
