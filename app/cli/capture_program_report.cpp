@@ -53,6 +53,7 @@ void printBreaks(const Json& log, bool all) {
 
 void printCaptured(const Json& log, bool all) {
   const auto count = [&](const char* name) { return std::int64_t(listIn(log, name).size()); };
+  for (const Json& item : listIn(log, "exported")) fmt::print("exported: {}\n", textIn(item, "name"));
   if (count("frames") + count("graphs") + count("breaks") == 0) return;
   fmt::print("\n{}, {}, {}, {}\n", counted(count("frames"), "frame"), counted(count("graphs"), "graph"),
              counted(count("breaks"), "graph break"), counted(count("recompiles"), "recompile"));
@@ -95,7 +96,8 @@ void printProgram(const ProgramDoc& doc, bool all) {
   const Json log = capturedJson(doc);
   printCaptured(log, all);
   printStored(doc, log);
-  if (listIn(log, "frames").empty() && doc.exitStatus == 0)
+  const bool madeNothing = listIn(log, "frames").empty() && listIn(log, "exported").empty();
+  if (madeNothing && doc.exitStatus == 0)
     fmt::print("nothing was compiled: name a function, as in `kerf capture {}:NAME`\n", escapedText(doc.path));
   if (doc.isOutputCut) fmt::print(stderr, "the program printed more than Kerf keeps; the rest is lost\n");
 }

@@ -175,6 +175,15 @@ bool isOwnOfTensor(PyObject* value) {
   return PyFunction_Check(value) && textOf(PyFunction_GET_MODULE(value)).starts_with("torch");
 }
 
+/// A name for a module that the program imported on the way, or for a class that no source tells.
+std::string nameOfNamespace(PyObject* object) {
+  const NativeScope native;  // a module's text is Python's work
+  const char* module = PyModule_Check(object) ? PyModule_GetName(object) : nullptr;
+  if (module != nullptr) return "__import_" + std::string(module);
+  PyErr_Clear();
+  return printed(object);
+}
+
 /// Of a Python module or a class: the real object's, which a guard watches.
 VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
   FrameTracer& tracer = t.tracer();
@@ -191,7 +200,7 @@ VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTrack
                              std::string_view(Py_TYPE(value.get())->tp_name) == "torch.dtype")
                ? VariableTracker{value, Source::attribute(object.source, name), true}
                : VariableTracker{value, nullptr, false};
-  const SourcePtr base = object.source ? object.source : Source::constant(printed(object.get()), object.value);
+  const SourcePtr base = object.source ? object.source : Source::constant(nameOfNamespace(object.get()), object.value);
   return tracer.effects.wrap(value.get(), Source::attribute(base, name));
 }
 

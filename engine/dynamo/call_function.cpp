@@ -257,7 +257,7 @@ VariableTracker InstructionTranslator::callWith(VariableTracker callable, PyObje
   if (!callable) unsupported("Empty stack", "A call of nothing.", where());
   m_tracer.realize(callable);
   PyObject* target = callable.get();
-  if (kwargs == nullptr && holdsSym(args))
+  if (kwargs == nullptr && (holdsSym(args) || !m_tracer.randomCalls.empty()))
     if (Ref number = callOnNumbers(m_tracer, target, args)) return {std::move(number), nullptr, false};
   if (std::optional<VariableTracker> known = callBuiltin(*this, target, args, kwargs, sources)) return *known;
   if (isTraceFunction(target)) {

@@ -94,14 +94,6 @@ bool prepare(const Effect& effect, Rebuilder& rebuilder, std::vector<Prepared>& 
   return true;
 }
 
-Ref floatTensor(PyObject* number) {
-  const Ref function = torchObject("tensor"), dtype = torchObject("float64");
-  const Ref args = Ref::steal(PyTuple_Pack(1, number));
-  const Ref kwargs = Ref::steal(PyDict_New());
-  PyDict_SetItemString(kwargs.get(), "dtype", dtype.get());
-  return Ref::steal(PyObject_Call(function.get(), args.get(), kwargs.get()));
-}
-
 struct FrameObject {
   PyObject_HEAD vectorcallfunc call;
   std::shared_ptr<const CompiledFrame>* frame;
@@ -156,7 +148,7 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
       PyErr_Format(PyExc_RuntimeError, "%s is gone", input.source->name().c_str());
       return {};
     }
-    if (input.asTensor) value = floatTensor(value.get());
+    if (input.asTensor || input.source->kind() == Source::Kind::Random) value = tensorOfDraw(value.get());
     if (!value) return {};
     values[input.node.index] = std::move(value);
   }

@@ -10,15 +10,15 @@
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/compiled_frame.h"
 #include "engine/dynamo/counters.h"
+#include "engine/dynamo/frame_start.h"
 #include "engine/dynamo/frame_writer.h"
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/dynamo/handlers.h"
+#include "engine/dynamo/input_aliases.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
-#include "engine/dynamo/settings.h"
 #include "engine/torch_api/eager_ops.h"
-#include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -28,51 +28,9 @@ constexpr int kMostAttempts = 50;
 /// A Python backend raised: the caller gets that exception.
 struct BackendRaised {};
 
-PyObject* closureOf(const FrameView& frame) {
-  return frame.function && PyFunction_Check(frame.function) ? PyFunction_GET_CLOSURE(frame.function) : nullptr;
-}
-
 std::string fileAndLine(const FrameView& frame) {
   const std::string path = textOf(frame.code->co_filename);
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), frame.code->co_firstlineno);
-}
-
-/// A dict that a break left on the stack may hold what is a variable, too: that one names it.
-bool hasDictOnStack(const FrameView& frame, const FrameShape& shape) {
-  for (int slot = 0; slot < shape.arguments; ++slot)
-    if (shape.name(slot).starts_with("___stack") && frame.variables[slot] != nullptr &&
-        PyDict_CheckExact(frame.variables[slot]))
-      return true;
-  return false;
-}
-
-std::vector<VariableTracker> firstVariables(FrameTracer& tracer, const FrameView& frame, const FrameShape& shape) {
-  std::vector<VariableTracker> variables(static_cast<std::size_t>(shape.places));
-  PyObject* closure = closureOf(frame);
-  int free = 0;
-  if (hasDictOnStack(frame, shape))
-    for (int slot = 0; slot < shape.arguments; ++slot)
-      if (!shape.isFree(slot) && frame.variables[slot] != nullptr && isTensor(frame.variables[slot]) &&
-          !shape.name(slot).starts_with("___stack"))
-        tracer.effects.wrap(frame.variables[slot], Source::local(shape.name(slot), slot));
-  for (int slot = 0; slot < shape.places; ++slot) {
-    VariableTracker& variable = variables[static_cast<std::size_t>(slot)];
-    if (shape.isFree(slot)) {
-      if (closure)
-        variable = tracer.effects.cell(PyTuple_GET_ITEM(closure, free), Source::cell(shape.name(slot), slot));
-      ++free;
-    } else if (slot < shape.arguments && frame.variables[slot] != nullptr) {
-      variable = tracer.effects.wrap(frame.variables[slot], Source::local(shape.name(slot), slot));
-    }
-  }
-  return variables;
-}
-
-/// What torch._dynamo.config says of sizes where torch.compile was not told.
-DynamicMode sizeMode(DynamicMode asked) {
-  if (asked != DynamicMode::Automatic) return asked;
-  if (dynamoSetting("assume_static_by_default", 1) == 0) return DynamicMode::Always;
-  return dynamoSetting("automatic_dynamic_shapes", 1) == 0 ? DynamicMode::Never : DynamicMode::Automatic;
 }
 
 /// From an instruction on to the first return: a jump to what lies before it is a loop around it.
@@ -117,21 +75,6 @@ bool isTold(const Guard& guard) {
 
 /// What step_graph_break says: where the graph ends, not what could not be traced.
 Unsupported unsupportedStep(const std::string& where) { return {"step_unsupported", {}, {}, {}, {where}, false}; }
-
-/// Which inputs are one tensor now.
-std::string duplicatesText(const std::vector<SourcePtr>& sources, const FrameScope& scope) {
-  std::vector<std::pair<PyObject*, std::vector<std::string>>> names;
-  for (const SourcePtr& source : sources) {
-    PyObject* now = source->evaluate(scope).get();
-    auto at = std::ranges::find(names, now, [](const auto& entry) { return entry.first; });
-    if (at == names.end()) at = names.insert(names.end(), {now, {}});
-    at->second.push_back("\"" + source->name() + "\"");
-  }
-  std::vector<std::string> lists;
-  for (const auto& [object, list] : names)
-    if (list.size() > 1) lists.push_back(fmt::format("[{}]", fmt::join(list, ", ")));
-  return fmt::format("Duplicate tensors found: {}", fmt::join(lists, ", "));
-}
 
 /// One attempt at tracing a frame; what it decided is read from it afterwards.
 class Attempt {
@@ -296,32 +239,8 @@ class Attempt {
     m_tracer.graph.finish(outputs);
     compiled.inputs = m_tracer.graph.inputs();
     compiled.calls = m_tracer.graph.calls();
-    guardAliases();
+    if (std::optional<Guard> guard = aliasGuard(compiled.inputs)) m_tracer.addGuard(std::move(*guard));
     for (Guard& guard : m_tracer.symbols.guards()) m_tracer.addGuard(std::move(guard));
-  }
-
-  /// Inputs that are different tensors now must stay different ones.
-  void guardAliases() {
-    const std::vector<FrameInput>& inputs = m_tracer.graph.inputs();
-    std::vector<SourcePtr> sources;
-    for (const FrameInput& input : inputs)
-      if (input.symbol.empty() && input.source->kind() != Source::Kind::Random &&
-          input.source->name().find("._parameters[") == std::string::npos)
-        sources.push_back(input.source);
-    if (sources.size() < 2) return;
-    Guard guard;
-    guard.kind = "NO_TENSOR_ALIASING";
-    guard.leaf = "NO_TENSOR_ALIASING: check_no_aliasing(";
-    for (std::size_t k = 0; k < sources.size(); ++k) guard.leaf += (k > 0 ? ", " : "") + sources[k]->name();
-    guard.leaf += ")";
-    guard.check = [sources](PyObject*, const FrameScope& scope) {
-      std::unordered_set<PyObject*> seen;
-      for (const SourcePtr& source : sources)
-        if (!seen.insert(source->evaluate(scope).get()).second) return false;
-      return true;
-    };
-    guard.failure = [sources](PyObject*, const FrameScope& scope) { return duplicatesText(sources, scope); };
-    m_tracer.addGuard(std::move(guard));
   }
 
   std::unique_ptr<CacheEntry> write(std::shared_ptr<CompiledFrame> compiled, bool whole, LiveState live) {
@@ -425,20 +344,6 @@ void raiseFullGraph(const Unsupported& reason) {
 }
 
 }  // namespace
-
-FrameScope scopeOf(const FrameView& frame) {
-  FrameScope scope;
-  scope.globals = frame.globals;
-  const FrameShape shape(frame.code);
-  scope.local = [frame, shape](int slot) -> PyObject* {
-    if (!shape.isFree(slot)) return frame.variables[slot];
-    int free = 0;
-    for (int k = 0; k < slot; ++k) free += shape.isFree(k) ? 1 : 0;
-    PyObject* closure = closureOf(frame);
-    return closure ? PyTuple_GET_ITEM(closure, free) : nullptr;
-  };
-  return scope;
-}
 
 ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen) {
   std::optional<BreakPoint> breakAt;

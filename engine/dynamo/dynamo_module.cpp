@@ -205,12 +205,12 @@ nlohmann::json frameJson(const LoggedFrame& frame) {
 
 nlohmann::json logJson() {
   const CaptureLog& log = captureLog();
-  nlohmann::json all = {{"graphs", nlohmann::json::array()},
-                        {"breaks", nlohmann::json::array()},
-                        {"frames", nlohmann::json::array()},
-                        {"skips", nlohmann::json::array()},
-                        {"recompiles", nlohmann::json::array()}};
+  nlohmann::json all = {{"graphs", nlohmann::json::array()}, {"exported", nlohmann::json::array()},
+                        {"breaks", nlohmann::json::array()}, {"frames", nlohmann::json::array()},
+                        {"skips", nlohmann::json::array()},  {"recompiles", nlohmann::json::array()}};
   for (const LoggedGraph& graph : log.graphs) all["graphs"].push_back(graphJson(graph));
+  for (const LoggedGraph& graph : log.exported)
+    all["exported"].push_back({{"name", graph.name}, {"text", graph.exported}});
   for (const LoggedBreak& item : log.breaks) all["breaks"].push_back(breakJson(item));
   for (const LoggedBreak& item : log.skips) all["skips"].push_back(breakJson(item));
   for (const LoggedFrame& frame : log.frames) all["frames"].push_back(frameJson(frame));

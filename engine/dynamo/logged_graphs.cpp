@@ -49,6 +49,11 @@ PyObject* keep(PyObject*, PyObject* bytes) {
   Py_RETURN_NONE;
 }
 
+/// "name", "name_2", "name_3" …
+std::string nextName(const std::string& name, std::size_t taken) {
+  return taken == 0 ? name : name + "_" + std::to_string(taken + 1);
+}
+
 /// exported(name, text, inputs): what torch.export made. It counts for no graph that torch.compile made.
 PyObject* noteExported(PyObject*, PyObject* args) {
   const char *name = nullptr, *text = nullptr;
@@ -56,7 +61,7 @@ PyObject* noteExported(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "ssO!", &name, &text, &PyList_Type, &inputs) == 0) return nullptr;
   CaptureLog& log = captureLog();
   LoggedGraph made;
-  made.name = name;
+  made.name = nextName(name, log.exported.size());
   made.exported = text;
   std::int64_t bytes = 0;
   for (Py_ssize_t k = 0; k < PyList_GET_SIZE(inputs); ++k) bytes += bytesOf(PyList_GET_ITEM(inputs, k));

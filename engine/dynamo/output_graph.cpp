@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/dynamo/drawn_numbers.h"
 #include "engine/dynamo/example_values.h"
 #include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
@@ -279,8 +280,11 @@ Ref OutputGraph::deriveLast(const std::string& name, const Ref& args, const Ref&
 }
 
 Ref OutputGraph::callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs) {
-  record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)});
-  return deriveLast(target, Ref::borrow(args), Ref::borrow(kwargs));
+  const bool isOperator = target.starts_with("operator.");
+  const Ref given = isOperator ? Ref::borrow(args) : withoutDrawn(m_tracer, args);
+  const Ref named = isOperator ? Ref::borrow(kwargs) : withoutDrawn(m_tracer, kwargs);
+  record(Opcode::CallFunction, target, {{}, {}, Ref::borrow(callable), given, named});
+  return deriveLast(target, given, named);
 }
 
 Ref OutputGraph::recordOpaque(const std::string& target, PyObject* callable, PyObject* args) {
@@ -295,8 +299,10 @@ void OutputGraph::recordGetattr(PyObject* tensor, const std::string& name) {
 }
 
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
-  record(Opcode::CallMethod, method, {{}, method, {}, Ref::borrow(args), Ref::borrow(kwargs)});
-  return deriveLast("method." + method, Ref::borrow(args), Ref::borrow(kwargs));
+  const Ref given = method == "item" ? Ref::borrow(args) : withoutDrawn(m_tracer, args);
+  const Ref named = withoutDrawn(m_tracer, kwargs);
+  record(Opcode::CallMethod, method, {{}, method, {}, given, named});
+  return deriveLast("method." + method, given, named);
 }
 
 /// _set_grad_enabled(False) and (True) right behind each other say nothing.

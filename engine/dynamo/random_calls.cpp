@@ -36,7 +36,26 @@ bool areNumbers(PyObject* args) {
   return true;
 }
 
-Ref tensorOfDraw(PyObject* number) { return Ref::steal(PyObject_CallOneArg(torchObject("tensor").get(), number)); }
+/// Graphs hold ints of 64 bits.
+bool fitsGraph(PyObject* number) {
+  if (!PyLong_Check(number)) return PyFloat_Check(number);
+  int isPast = 0;
+  PyLong_AsLongLongAndOverflow(number, &isPast);
+  return isPast == 0;
+}
+
+/// The largest numbers that a call can give fit, too.
+bool alwaysFits(const TracedDraw& call, PyObject* example) {
+  if (PyFloat_Check(example)) return true;
+  bool fits = fitsGraph(example);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(call.args.get()); ++k)
+    fits = fits &&
+           (!PyLong_Check(PyTuple_GET_ITEM(call.args.get(), k)) || fitsGraph(PyTuple_GET_ITEM(call.args.get(), k)));
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)
+    fits = fits && (!PyLong_Check(value) || fitsGraph(value));
+  return fits;
+}
 
 /// A draw that the program's own draws do not notice.
 Ref exampleOf(const TracedDraw& call) {
@@ -62,6 +81,7 @@ std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* given, 
     return std::nullopt;
   const TracedDraw call{Ref::borrow(callable), Ref::borrow(args), Ref::borrow(kwargs)};
   const Ref example = exampleOf(call);
+  if (!alwaysFits(call, example.get())) return std::nullopt;
   const NativeScope native;
   ProxyState state;
   state.real = tensorOfDraw(example.get());
@@ -77,11 +97,17 @@ std::optional<VariableTracker> callRandom(FrameTracer& tracer, PyObject* given, 
 std::optional<std::vector<Ref>> drawAll(const std::vector<TracedDraw>& calls) {
   std::vector<Ref> drawn;
   for (const TracedDraw& call : calls) {
-    const Ref number = call.draw();
-    drawn.push_back(number ? tensorOfDraw(number.get()) : Ref());
+    drawn.push_back(call.draw());
     if (!drawn.back()) return std::nullopt;
   }
   return drawn;
+}
+
+Ref tensorOfDraw(PyObject* number) {
+  const Ref function = torchObject("tensor"), dtype = torchObject(PyFloat_Check(number) ? "float64" : "int64");
+  const Ref args = Ref::steal(PyTuple_Pack(1, number)), kwargs = Ref::steal(PyDict_New());
+  PyDict_SetItemString(kwargs.get(), "dtype", dtype.get());
+  return Ref::steal(PyObject_Call(function.get(), args.get(), kwargs.get()));
 }
 
 }  // namespace kerf::inline dynamo

@@ -87,6 +87,8 @@ void TemplateWalk::visitParts(PyObject* value) {
       return;
     case TemplateKind::Tensor:
       if (SymState* number = symOf(value)) return visitNumber(value, *number);
+      if (const ProxyState& proxy = *proxyOf(value); proxy.isNumber)
+        return m_needs.numbers.push_back({Ref::borrow(value), proxy.source});
       FrameTracer::active()->graph.checkOpen(proxyOf(value)->node);
       need(proxyOf(value)->node);
       return visit(proxyOf(value)->attributes.get());
@@ -233,7 +235,6 @@ Ref Rebuilder::makeTensor(PyObject* value, Ref made) {
   const bool isOther = proxy.isRecast && reinterpret_cast<PyObject*>(Py_TYPE(made.get())) != proxy.pythonClass.get();
   if (answersCalls(proxy) || isOther)
     made = Ref::steal(PyObject_CallMethod(made.get(), "as_subclass", "O", proxy.pythonClass.get()));
-  if (made && proxy.isNumber) return Ref::steal(PyObject_CallMethod(made.get(), "item", nullptr));
   if (!made || !proxy.attributes) return made;
   m_memo[value] = made;
   PyObject *key = nullptr, *item = nullptr;

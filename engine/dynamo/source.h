@@ -15,7 +15,7 @@ struct FrameScope {
   /// Value of a local or free variable by its place in the frame; null where it is unbound.
   std::function<PyObject*(int slot)> local;
   PyObject* globals = nullptr;
-  const std::vector<Ref>* drawn = nullptr;  ///< values of draws of Python's module random, in a run of compiled code
+  const std::vector<Ref>* drawn = nullptr;  ///< draws of Python's module random, as numbers, in a run of compiled code
 };
 
 class Source;

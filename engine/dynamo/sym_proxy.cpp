@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "engine/dynamo/drawn_numbers.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
@@ -248,26 +249,47 @@ bool holdsSymWithin(PyObject* args, int depth) {
 
 bool holdsSym(PyObject* args) { return holdsSymWithin(args, 100); }
 
-Ref callOnNumbers(FrameTracer& tracer, PyObject* callable, PyObject* args) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  if (count == 0) return {};
+namespace {
+
+/// "module.name" of a builtin; empty for anything else.
+std::string builtinName(PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return {};
+  return textOf(attributeOf(callable, "__module__").get()) + "." +
+         reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+}
+
+bool convertsNumbers(PyObject* callable) {
+  return callable == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+         callable == reinterpret_cast<PyObject*>(&PyFloat_Type);
+}
+
+/// int(n), float(n)
+Ref convertNumber(FrameTracer& tracer, PyObject* type, PyObject* args) {
   PyObject* first = PyTuple_GET_ITEM(args, 0);
   const SymState* state = symOf(first);
-  if (count == 1 && state != nullptr && callable == reinterpret_cast<PyObject*>(&PyLong_Type))
-    return state->number.kind == SymKind::Int ? Ref::borrow(first)
-                                              : tracer.graph.callFunction("torch.sym_int", callable, args, nullptr);
-  if (count == 1 && state != nullptr && callable == reinterpret_cast<PyObject*>(&PyFloat_Type))
-    return state->number.kind == SymKind::Float ? Ref::borrow(first)
-                                                : tracer.graph.callFunction("torch.sym_float", callable, args, nullptr);
-  if (!PyCFunction_Check(callable)) return {};
-  const std::string name = textOf(attributeOf(callable, "__module__").get()) + "." +
-                           reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
-  if (name == "builtins.sum") return sumOfNumbers(tracer, callable, args);
+  if (PyTuple_GET_SIZE(args) != 1 || state == nullptr) return {};
+  const bool toInt = type == reinterpret_cast<PyObject*>(&PyLong_Type);
+  if (state->number.kind == (toInt ? SymKind::Int : SymKind::Float)) return Ref::borrow(first);
+  return tracer.graph.callFunction(toInt ? "torch.sym_int" : "torch.sym_float", type, args, nullptr);
+}
+
+}  // namespace
+
+Ref callOnNumbers(FrameTracer& tracer, PyObject* callable, PyObject* given) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(given);
+  if (count == 0) return {};
+  const std::string name = builtinName(callable);
   const auto row = kNumberFunctions.find(name);
-  if (row == kNumberFunctions.end() || row->second.arguments != count || !holdsSym(args)) return {};
+  const bool isRow = row != kNumberFunctions.end() && row->second.arguments == count;
+  if (!isRow && !convertsNumbers(callable) && name != "builtins.sum") return {};
+  const Ref args = withoutDrawn(tracer, given);
+  if (!isRow)
+    return convertsNumbers(callable) ? convertNumber(tracer, callable, args.get())
+                                     : sumOfNumbers(tracer, callable, args.get());
+  if (!holdsSym(args.get())) return {};
   for (Py_ssize_t k = 0; k < count; ++k)
-    if (!isPlainOrSym(PyTuple_GET_ITEM(args, k))) return {};
-  return tracer.graph.callFunction(row->second.target, callable, args, nullptr);
+    if (!isPlainOrSym(PyTuple_GET_ITEM(args.get(), k))) return {};
+  return tracer.graph.callFunction(row->second.target, callable, args.get(), nullptr);
 }
 
 }  // namespace kerf::inline dynamo

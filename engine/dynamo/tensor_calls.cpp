@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/dynamo/drawn_numbers.h"
 #include "engine/dynamo/settings.h"
 #include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/traced_slot.h"
@@ -237,19 +238,6 @@ void refuseScalarIndexes(PyObject* key) {
             "aten._local_scalar_dense.default");
 }
 
-/// What is computed of the program's numbers alone is a number, too.
-void keepNumber(PyObject* args, PyObject* result) {
-  ProxyState* made = proxyOf(result);
-  if (made == nullptr) return;
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k)
-    if (const ProxyState* proxy = proxyOf(PyTuple_GET_ITEM(args, k)); proxy != nullptr && !proxy->isNumber) return;
-  made->isNumber = true;
-  const DType dtype = made->fake.dtype();
-  made->pythonClass = Ref::borrow(reinterpret_cast<PyObject*>(dtype == DType::Bool ? &PyBool_Type
-                                                              : isFloating(dtype)  ? &PyFloat_Type
-                                                                                   : &PyLong_Type));
-}
-
 void shareIdentity(ProxyState& a, ProxyState& b) {
   if (!a.identity) a.identity = std::make_shared<int>(0);
   b.identity = a.identity;
@@ -319,9 +307,11 @@ Ref selectBySymbol(FrameTracer& tracer, PyObject* self, PyObject* index) {
                                    Ref::steal(PyTuple_Pack(3, self, zero.get(), index)).get(), nullptr);
 }
 
-Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
-  const std::string_view op = name;
-  if (std::optional<Ref> answer = askSubclassesOperator(tracer, name, args)) return *std::move(answer);
+Ref tensorOperator(FrameTracer& tracer, const char* asked, PyObject* args) {
+  const std::string_view op = operatorOnLeft(asked, PyTuple_GET_ITEM(args, 0));
+  const std::string name(op);
+  if (std::optional<Ref> answer = computeOnDrawn(tracer, op, args)) return *std::move(answer);
+  if (std::optional<Ref> answer = askSubclassesOperator(tracer, name.c_str(), args)) return *std::move(answer);
   if (op == "getitem" && symOf(PyTuple_GET_ITEM(args, 1)) != nullptr)
     return selectBySymbol(tracer, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
   if (op == "getitem") {
@@ -344,9 +334,8 @@ Ref tensorOperator(FrameTracer& tracer, const char* name, PyObject* args) {
       tracer.noteUse(*exponent);
       tracer.symbols.decide(*Symbolic::call("Eq", {tracer.symbols.expression(exponent->number), Symbolic::real(0.5)}));
     }
-  const Ref function = operatorFunction(name);
-  Ref result = tracer.graph.callFunction("operator." + std::string(name), function.get(), args, nullptr);
-  keepNumber(args, result.get());
+  const Ref function = operatorFunction(name.c_str());
+  Ref result = tracer.graph.callFunction("operator." + name, function.get(), args, nullptr);
   if (op.size() > 3 && op[0] == 'i' && op != "invert") {
     ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
     if (ProxyState* made = proxyOf(result.get()); self && made) {
@@ -411,6 +400,9 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
   if (const PropertyRow* row = rowOf(kConstantMethods, name)) return row->read(proxy);
   if (name == "type" && PyTuple_GET_SIZE(args) == 0 && kwargs == nullptr) return typeText(proxy.fake);
   refuseDataMethods(name);
+  if (!proxy.source && (name == "register_hook" || name == "register_post_accumulate_grad_hook"))
+    unsupported("Compilation of intermediate hooks requires compiled autograd",
+                "Dynamo must be in compiled_autograd to register hooks.", "var_getattr TensorVariable() " + name);
   if (name == "tolist") return listOfItems(tracer, self);
   if (isNumberMethod(name)) return numberOf(tracer, self, name);
   if (name == "__getitem__")
@@ -440,6 +432,8 @@ Ref tensorMethod(FrameTracer& tracer, PyObject* self, const std::string& name, P
 }
 
 Ref tensorAttribute(FrameTracer& tracer, PyObject* self, const std::string& name) {
+  if (isDrawnNumber(self) && name != "__class__")
+    return tracer.checked(PyObject_GetAttrString(withoutDrawn(tracer, self).get(), name.c_str()));
   tracer.noteTensor(self);
   ProxyState& proxy = *proxyOf(self);
   if (name == "shape") return noted(tracer, self, sizeObject(proxy.fake.symSizes()));

@@ -1,12 +1,8 @@
 // Attributes that a program puts on a tensor, and walks over its first dimension.
 #include "engine/dynamo/tensor_calls.h"
 
-#include "engine/dynamo/settings.h"
-#include "engine/dynamo/subclass_calls.h"
-#include "engine/dynamo/traced_slot.h"
-#include "engine/dynamo/values.h"
-#include "engine/torch_api/conversions.h"
-#include "engine/torch_api/tensor_type.h"
+#include "engine/dynamo/tracer.h"
+#include "engine/dynamo/unsupported.h"
 
 namespace kerf::inline dynamo {
 

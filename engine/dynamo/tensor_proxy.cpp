@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include "engine/dynamo/drawn_numbers.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/traced_slot.h"
 #include "engine/dynamo/values.h"
@@ -62,6 +63,7 @@ PyObject* negative(PyObject* a) { return unary("neg", a); }
 PyObject* positive(PyObject* a) { return unary("pos", a); }
 PyObject* invert(PyObject* a) { return unary("invert", a); }
 PyObject* absolute(PyObject* a) {
+  if (isDrawnNumber(a)) return unary("abs", a);
   return whileTracing(
       [&](FrameTracer& tracer) { return tensorMethod(tracer, a, "abs", Ref::steal(PyTuple_New(0)).get(), nullptr); });
 }
@@ -71,7 +73,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   // Tensor.__eq__ is a Python function, which Dynamo's graphs call as a method.
   const bool comparable = proxyOf(b) != nullptr || PyLong_Check(b) || PyFloat_Check(b) || symOf(b) != nullptr;
-  if (op == Py_EQ && proxyOf(a) != nullptr && comparable)
+  if (op == Py_EQ && proxyOf(a) != nullptr && comparable && !isDrawnNumber(a))
     return whileTracing([&](FrameTracer& tracer) {
       return tensorMethod(tracer, a, "__eq__", Ref::steal(PyTuple_Pack(1, b)).get(), nullptr);
     });
@@ -148,7 +150,16 @@ void drop(PyObject* self) {
   Py_DECREF(type);
 }
 
-Py_hash_t identityHash(PyObject* self) { return _Py_HashPointer(self); }
+/// Of a tensor: its identity. A number's hash is known when the graph has run.
+Py_hash_t hashOf(PyObject* self) {
+  if (!isDrawnNumber(self)) return _Py_HashPointer(self);
+  whileTracing([&](FrameTracer&) -> Ref {
+    unsupported("Unsupported method call", "A drawn number's hash needs its value.",
+                "call_method UnspecializedPythonVariable() __hash__");
+    return Ref::borrow(self);
+  });
+  return -1;
+}
 
 template <class Function>
 void* slotOf(Function function) {
@@ -159,7 +170,7 @@ PyType_Slot* slots() {
   static PyType_Slot table[] = {{Py_tp_dealloc, slotOf(drop)},
                                 {Py_tp_getattro, slotOf(attribute)},
                                 {Py_tp_setattro, slotOf(storeAttribute)},
-                                {Py_tp_hash, slotOf(identityHash)},
+                                {Py_tp_hash, slotOf(hashOf)},
                                 {Py_tp_richcompare, slotOf(compare)},
                                 {Py_tp_iter, slotOf(iterate)},
                                 {Py_tp_repr, slotOf(asText)},

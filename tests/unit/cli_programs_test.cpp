@@ -158,5 +158,50 @@ TEST_F(ProgramsTest, ConformanceReadsProgramsThatWereExplained) {
   EXPECT_EQ(fields["values"]["equal"], 0) << "there are no recorded outputs";
 }
 
+TEST_F(ProgramsTest, ExportedProgramsAreTold) {
+  const std::string path = program("export.py",
+                                   "import torch\n"
+                                   "from torch.export import export\n"
+                                   "for size in (2, 3): export(torch.nn.ReLU(), (torch.ones(size),))\n");
+  const auto told = runJson({"capture", path})["captured"];
+  ASSERT_EQ(told["exported"].size(), 2u);
+  EXPECT_EQ(told["exported"][0]["name"], "exported_program");
+  EXPECT_EQ(told["exported"][1]["name"], "exported_program_2");
+  EXPECT_THAT(told["exported"][1]["text"].get<std::string>(), HasSubstr("f32[3]"));
+  EXPECT_EQ(told["stored"]["graphs"], 2);
+  const std::string text = run({"capture", path}).output;
+  EXPECT_THAT(text, HasSubstr("exported: exported_program_2\n"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("nothing was compiled")));
+}
+
+TEST_F(ProgramsTest, ExportedModulesRefuseSizesThatGuardsAndDimsForbid) {
+  const std::string path = program(
+      "sizes.py",
+      "import torch\n"
+      "from torch.export import export, Dim\n"
+      "def module(forward): return type('M', (torch.nn.Module,), {'forward': forward})()\n"
+      "def attempt(f, *args):\n"
+      "    try: print(f(*args).tolist())\n"
+      "    except Exception as error: print(type(error).__name__, str(error).split('\\n')[1:2] or error)\n"
+      "ones, d = torch.ones, Dim('d')\n"
+      "equal = export(module(lambda self, x, y: x + y), (ones(4), ones(4)), dynamic_shapes=({0: d}, {0: d})).module()\n"
+      "attempt(equal, ones(2), ones(2))\nattempt(equal, ones(2), ones(1))\n"
+      "pairs = module(lambda self, x: x.view(-1, 2).sum(0))\n"
+      "even = export(pairs, (ones(4),), dynamic_shapes=({0: Dim.AUTO},)).module()\n"
+      "attempt(even, ones(6))\nattempt(even, ones(7))\n"
+      "attempt(lambda: export(pairs, (ones(4),), dynamic_shapes=({0: d},)))\n"
+      "both = module(lambda self, x, y: x.view(-1, 2).sum(1) + y)\n"
+      "twice = export(both, (ones(8), ones(4)), dynamic_shapes=({0: 2 * d}, {0: d})).module()\n"
+      "attempt(twice, ones(6), ones(3))\nattempt(twice, ones(6), ones(1))\nattempt(twice, ones(7), ones(3))\n");
+  EXPECT_EQ(
+      runJson({"capture", path})["output"],
+      "[2.0, 2.0]\nAssertionError Guard failed: x.size()[0] == y.size()[0]\n"
+      "[3.0, 3.0]\nAssertionError Guard failed: Mod(x.size()[0], 2) == 0\n"
+      "UserError [\"  - Not all values of d = L['x'].size()[0] in the specified range satisfy the generated guard "
+      "Mod(L['x'].size()[0], 2) == 0.\"]\n"
+      "[3.0, 3.0, 3.0]\nAssertionError Guard failed: (x.size()[0]//2) == y.size()[0]\n"
+      "AssertionError Guard failed: Mod(x.size()[0], 2) == 0\n");
+}
+
 }  // namespace
 }  // namespace kerf::cli

@@ -268,5 +268,21 @@ TEST(DynamoCalls, TensorsOfEqualSizesKeepTheirPlaceholders) {
             "[\"L['x'].size()[0]\", \"L['x']\", \"L['y'].size()[0]\", \"L['y']\"]\n");
 }
 
+TEST(DynamoCalls, ModulesImportedOnTheWayAreTraced) {
+  EXPECT_EQ(
+      callOutput(
+          "def f(x):\n    import math, heapq\n    return x * math.floor(2.5) + heapq.nsmallest(2, [3, 1, 2])[1]\n",
+          "print(g(torch.ones(2)).tolist())\nshow()"),
+      "[4.0, 4.0]\noperator.mul operator.add\n[]\n");
+}
+
+TEST(DynamoCalls, HooksOfIntermediatesBreakTheGraph) {
+  EXPECT_EQ(
+      callOutput("def f(x):\n    y = x * 2\n    y.register_hook(lambda grad: grad * 5)\n    return (y * 3).sum()\n",
+                 "x = torch.ones(2, requires_grad=True)\ng(x).backward()\nprint(x.grad.tolist())\nshow()"),
+      "[30.0, 30.0]\noperator.mul\noperator.mul sum\n"
+      "['Compilation of intermediate hooks requires compiled autograd']\n");
+}
+
 }  // namespace
 }  // namespace kerf

@@ -131,5 +131,52 @@ TEST(DynamoNumbers, StatesOfTensorsAreFoundByTheTensor) {
             "[0.9, 0.71, 0.439, 0.9, 0.71, 0.439]\n");
 }
 
+TEST(DynamoNumbers, OperatorsInPlaceLeaveNumbersAlone) {
+  const std::string program =
+      "import random\n"
+      "def f(x):\n"
+      "    a = NUMBER\n"
+      "    made = []\n"
+      "    b = a; b += 1; made.append(b)\n    b = a; b -= 2; made.append(b)\n    b = a; b *= 3; made.append(b)\n"
+      "    b = a; b /= 2; made.append(b)\n    b = a; b //= 2; made.append(b)\n    b = a; b %= 2; made.append(b)\n"
+      "    b = a; b **= 2; made.append(b)\n    b = a; b += x; made.append(b)\n"
+      "    return [a, a * x] + made\n"
+      "x = torch.arange(3.)\n"
+      "random.seed(3); wanted = f(x)\n"
+      "random.seed(3); got = compiled(f, fullgraph=True)(x)\n"
+      "print([type(v).__name__ for v in got] == [type(v).__name__ for v in wanted])\n"
+      "print(all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(wanted, got)), len(got))\n";
+  for (const std::string number : {"random.randint(3, 900)", "random.uniform(0, 1)", "x.sum().item()"}) {
+    std::string text = program;
+    text.replace(text.find("NUMBER"), 6, number);
+    EXPECT_EQ(numbersOutput(text), "True\nTrue 10\n") << number;
+  }
+}
+
+TEST(DynamoNumbers, DrawsKeepAllTheirDigits) {
+  EXPECT_EQ(
+      numbersOutput("import random\n"
+                    "def f(x):\n"
+                    "    u, k = random.uniform(0, 1), random.randint(0, 2 ** 62)\n"
+                    "    return u, k, u * 3 - 1e-9, k // 7, x.double() * u, x.long() * u, x * k, k == 5, abs(-u)\n"
+                    "x = torch.arange(3.)\n"
+                    "for seed in (1, 2):\n"
+                    "    random.seed(seed); wanted = f(x)\n"
+                    "    random.seed(seed); got = g(x) if seed == 2 else (g := compiled(f, fullgraph=True))(x)\n"
+                    "    print([torch.equal(a, b) and a.dtype == b.dtype if isinstance(a, torch.Tensor) else a == b "
+                    "for a, b in zip(wanted, got)])\n"),
+      "[True, True, True, True, True, True, True, True, True]\n"
+      "[True, True, True, True, True, True, True, True, True]\n");
+}
+
+TEST(DynamoNumbers, DrawsOfMoreThan64BitsStayWithPython) {
+  EXPECT_EQ(numbersOutput("import random\n"
+                          "def f(x): return random.randint(2 ** 70, 2 ** 71), random.randrange(10 ** 20) % 7 + x\n"
+                          "random.seed(1); a, x = f(torch.ones(1))\n"
+                          "random.seed(1); b, y = compiled(f)(torch.ones(1))\n"
+                          "print(a == b, torch.equal(x, y), a > 2 ** 70)\n"),
+            "True True True\n");
+}
+
 }  // namespace
 }  // namespace kerf

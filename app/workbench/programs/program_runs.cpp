@@ -51,7 +51,7 @@ std::string prologueOf(const ProgramPlace& place, const CaptureProgramRequest& r
 
 /// The graph of a printed ExportedProgram, with its signature and ranges; of other graphs these are none.
 Result<CapturedGraph> readGraph(const std::string& text) {
-  if (text.find("Graph signature:") != text.npos) return capturedFromReadable(text, GraphOrigin{});
+  if (text.starts_with("ExportedProgram:")) return capturedFromReadable(text, GraphOrigin{});
   CapturedGraph graph;
   KERF_TRY(graph.module, parseReadable(text));
   return graph;

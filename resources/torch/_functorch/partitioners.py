@@ -37,7 +37,7 @@ def default_partition(joint_module, _joint_inputs, *, num_fwd_outputs, **unused)
     nodes = list(joint_module.graph.nodes)
     placeholders = [n for n in nodes if n.op == "placeholder"]
     tangents = [n for n in placeholders if n.name.startswith("tangents")]
-    primals = [n for n in placeholders if n not in tangents]
+    primals = [n for n in placeholders if not n.name.startswith("tangents")]
     results = list(nodes[-1].args[0])
     forward, backward = results[:num_fwd_outputs], results[num_fwd_outputs:]
     late = _reaches(joint_module, tangents)
@@ -51,7 +51,8 @@ def default_partition(joint_module, _joint_inputs, *, num_fwd_outputs, **unused)
             open_nodes += node.all_input_nodes
         elif node.op != "get_attr":
             saved.append(node)
-    saved.sort(key=nodes.index)
+    place = {node: k for k, node in enumerate(nodes)}
+    saved.sort(key=place.__getitem__)
     return (_part(joint_module, primals, [*forward, *saved]),
             _part(joint_module, [*saved, *[t for t in tangents]], backward))
 

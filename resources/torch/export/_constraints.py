@@ -1,5 +1,6 @@
 """What holds of the sizes that may differ: ranges, and what tracing found out, in PyTorch's words."""
 
+import itertools
 import re
 
 import torch
@@ -45,7 +46,7 @@ class _Size:
         self.symbol, self.source, self.leaf, self.dim, self.spec, self.hint = symbol, source, leaf, dim, spec, hint
         named = isinstance(spec, Dim)
         self.name = spec.__name__ if named else source
-        self.lower = (spec.min if named else spec.min) or (0 if named else 2)
+        self.lower = spec.min or (0 if named else 2)
         self.upper = spec.max if spec.max is not None else int_oo
         self.fixed = None
 
@@ -55,6 +56,66 @@ class _Size:
 _FUNCTIONS = {"Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b,
               "Max": max, "Min": min, "Ne": lambda a, b: a != b, "Eq": lambda a, b: a == b, "Not": lambda a: not a,
               "And": lambda *a: all(a), "Or": lambda *a: any(a), "Ge": lambda a, b: a >= b, "Abs": abs}
+
+
+class _Guard:
+    """A condition on sizes."""
+
+    def __init__(self, text, sizes):
+        self.text = text
+        self.sizes = [s for s in sizes if s.source in text]
+        for k, size in enumerate(self.sizes):
+            text = text.replace(size.source, f"_v{k}")
+        try:
+            self._code = compile(text, "<guard>", "eval")
+            self.holds({s.source: s.hint for s in self.sizes})
+        except (SyntaxError, NameError, TypeError) as error:
+            raise RuntimeError(f"torch.export: the guard {self.text} cannot be checked: {error}") from None
+
+    def holds(self, values):
+        """Whether sizes, by their sources, meet it."""
+        scope = {f"_v{k}": values[s.source] for k, s in enumerate(self.sizes)}
+        try:
+            return bool(eval(self._code, {"__builtins__": {}}, {**_FUNCTIONS, **scope}))
+        except ZeroDivisionError:
+            return False
+
+
+class Checks:
+    """What the inputs of a call must meet: the ranges of their sizes, and what guards say of several of them."""
+
+    def __init__(self, given, free=(), guards=()):
+        self._given, self._guards = given, guards
+        self._free = {(s.leaf, s.dim): s for s in free}
+
+    def run(self, leaves, names):
+        """AssertionError for the first that these leaves, with the names of their inputs, do not meet."""
+        for k, (wanted, leaf) in enumerate(zip(self._given, leaves)):
+            if isinstance(wanted, torch.Tensor):
+                self._check_tensor(k, wanted, leaf, names[k])
+            elif leaf is not wanted and (type(leaf) is not type(wanted) or leaf != wanted):
+                raise AssertionError(f"Expected input at {names[k]} to be equal to {wanted}, but got {leaf}")
+        values = {s.source: leaves[s.leaf].shape[s.dim] for s in self._free.values()}
+        for guard in self._guards:
+            if not guard.holds(values):
+                text = guard.text
+                for size in guard.sizes:
+                    text = text.replace(size.source, f"{names[size.leaf]}.size()[{size.dim}]")
+                raise AssertionError(f"Guard failed: {text}")
+
+    def _check_tensor(self, k, wanted, leaf, name):
+        if not isinstance(leaf, torch.Tensor):
+            raise AssertionError(f"Expected input at {name} to be a tensor, but got {type(leaf)}")
+        if leaf.dim() != wanted.dim():
+            raise AssertionError(f"Guard failed: {name}.dim() == {wanted.dim()}")
+        for dim, size in enumerate(leaf.shape):
+            free, where = self._free.get((k, dim)), f"{name}.size()[{dim}]"
+            if free is None and size != wanted.shape[dim]:
+                raise AssertionError(f"Guard failed: {where} == {wanted.shape[dim]}")
+            if free is not None and size < free.lower:
+                raise AssertionError(f"Guard failed: {where} >= {free.lower}")
+            if free is not None and size > free.upper:
+                raise AssertionError(f"Guard failed: {where} <= {free.upper}")
 
 
 class Constraints:
@@ -72,34 +133,22 @@ class Constraints:
                 where = f"{source}.size()[{dim}]"
                 self.sizes.append(_Size(symbols.get(where), where, k, dim, spec, leaf.shape[dim]))
         self.given, self.specs = given, specs
-        self.guards = [g for g in trace.guards if not re.match(r"2 <= [^<>=]*\.size\(\)\[\d+\]$", g)]
+        self.guards = [_Guard(g, self.sizes) for g in trace.guards
+                       if not re.match(r"2 <= [^<>=]*\.size\(\)\[\d+\]$", g)]
         self._settle()
-
-    def _sizes_in(self, guard):
-        return [s for s in self.sizes if s.source in guard]
-
-    def _holds(self, guard, values):
-        text = guard
-        for k, size in enumerate(self.sizes):
-            text = text.replace(size.source, f"_v{k}")
-        scope = {**_FUNCTIONS, **{f"_v{k}": values[s.source] for k, s in enumerate(self.sizes) if s.source in values}}
-        try:
-            return bool(eval(text, {"__builtins__": {}}, scope))
-        except Exception:
-            return True
 
     def _settle(self):
         """Sizes that a guard fixed, bounds that one gave, and sizes that are the same one."""
         self.same = []
         for guard in self.guards:
-            among = self._sizes_in(guard)
-            equal = guard.split(" == ")
+            among = guard.sizes
+            equal = guard.text.split(" == ")
             if len(among) == 1 and len(equal) == 2 and among[0].source in equal and any(e.isdigit() for e in equal):
                 among[0].fixed = int(next(e for e in equal if e.isdigit()))
             elif len(among) == 2 and len(equal) == 2 and {s.source for s in among} == set(equal):
                 self.same.append(among)
             elif len(among) == 1 and not isinstance(among[0].spec, Dim):
-                self._narrow(among[0], guard)
+                self._narrow(among[0], guard.text)
 
     @staticmethod
     def _narrow(size, guard):
@@ -144,27 +193,51 @@ class Constraints:
         raise UserError(UserErrorType.CONSTRAINT_VIOLATION, text)
 
     def _check_range(self, guard, problems, fixes, names):
-        among = self._sizes_in(guard)
-        if len(among) != 1 or not isinstance(among[0].spec, Dim) or among[0].fixed is not None:
+        among = guard.sizes
+        if not among or any(not isinstance(s.spec, Dim) or s.fixed is not None for s in among):
             return
+        if len(among) > 1:
+            return self._check_several(guard, problems, names)
         size = among[0]
-        low = max(size.lower, 2)
-        tried = {*range(low, min(size.upper, low + 256) + 1), *range(max(low, size.upper - 8), size.upper + 1)}
-        if all(self._holds(guard, {size.source: v}) for v in tried):
+        if all(guard.holds({size.source: v}) for v in self._tried(size)):
             return
         bounds = (f"{size.lower} <= " if size.lower > 0 else "") + size.name + (
             f" <= {size.upper}" if size.upper < int_oo else "")
         where = f" {bounds}" if bounds != size.name else ""
         names.append(size.name)
         problems.append(f"Not all values of {size.name} = {size.source} in the specified range{where} satisfy the "
-                        f"generated guard {guard}.")
+                        f"generated guard {guard.text}.")
         probe = _Size(None, size.source, 0, 0, Dim.AUTO, size.hint)
-        self._narrow(probe, guard)
+        self._narrow(probe, guard.text)
         if (probe.lower, probe.upper) != (2, int_oo):
             parts = [f"min={max(probe.lower, size.lower)}"] if max(probe.lower, size.lower) > 2 else []
             parts += [f"max={min(probe.upper, size.upper)}"] if min(probe.upper, size.upper) < int_oo else []
             root = size.spec.root.__name__
             fixes.append(f"{root} = Dim('{root}', {', '.join(parts)})")
+
+    @staticmethod
+    def _tried(size):
+        """Sizes in the range that are of the Dim's form, for roots of 2 and more: the least 256, and some of the greatest."""
+        factor, offset = size.spec.factor, size.spec.offset
+        low = factor * max(2, -((offset - size.lower) // factor)) + offset
+        high = size.upper - (size.upper - offset) % factor if size.upper < int_oo else int_oo
+        least = range(low, min(size.upper, low + 256 * factor) + 1, factor)
+        return {*least, *range(max(low, high - 8 * factor), high + 1, factor)} if high < int_oo else set(least)
+
+    def _check_several(self, guard, problems, names):
+        """Sizes of one Dim go together; others take all combinations of some values."""
+        roots = list(dict.fromkeys(s.spec.root.__name__ for s in guard.sizes))
+        tried = range(2, 34) if len(roots) == 1 else range(2, 8) if len(roots) < 4 else range(2, 4)
+        for values in itertools.product(tried, repeat=len(roots)):
+            by_root = dict(zip(roots, values))
+            sizes = {s.source: s.spec.factor * by_root[s.spec.root.__name__] + s.spec.offset for s in guard.sizes}
+            if all(s.lower <= sizes[s.source] <= s.upper for s in guard.sizes) and not guard.holds(sizes):
+                if any(s.source in p for p in problems for s in guard.sizes):
+                    return
+                names += [s.name for s in guard.sizes]
+                told = ", ".join(f"{s.name} = {s.source}" for s in guard.sizes)
+                problems.append(f"Not all values of {told} satisfy the generated guard {guard.text}.")
+                return
 
     def texts(self):
         """Symbols by what they are in the exported graph: equal sizes are one symbol, derived ones expressions."""
@@ -203,15 +276,27 @@ class Constraints:
             made[Symbol(name)] = ValueRanges(low, high)
         return made
 
+    def _relations(self):
+        """Sizes of one Dim: the later ones by the first."""
+        first = {}
+        for size in self.sizes:
+            if not isinstance(size.spec, Dim) or size.fixed is not None:
+                continue
+            root, (factor, offset) = size.spec.root.__name__, (size.spec.factor, size.spec.offset)
+            if factor > 1:
+                yield f"Mod({size.source} - {offset}, {factor}) == 0" if offset else f"Mod({size.source}, {factor}) == 0"
+            base = first.setdefault(root, size)
+            if base is size:
+                continue
+            origin = base.source if base.spec.offset == 0 else f"({base.source} - {base.spec.offset})"
+            if base.spec.factor > 1:
+                origin = f"({origin} // {base.spec.factor})"
+            yield f"{size.source} == {size.spec.text(origin)}"
+
     def checks(self):
-        """(leaf, dim, least, greatest, text of the check's failure) of every size of every input."""
-        rows = []
-        free = {(s.leaf, s.dim): s for s in self.sizes if s.fixed is None}
-        for k, leaf in enumerate(self.given):
-            for dim in range(leaf.dim()) if isinstance(leaf, torch.Tensor) else ():
-                size = free.get((k, dim))
-                if size is None:
-                    rows.append((k, dim, leaf.shape[dim], leaf.shape[dim]))
-                else:
-                    rows.append((k, dim, size.lower, size.upper))
-        return rows
+        """What calls of the exported program must meet."""
+        free = [s for s in self.sizes if s.fixed is None]
+        known = {g.text for g in self.guards}
+        known |= {" == ".join(reversed(t.split(" == "))) for t in known}
+        guards = self.guards + [_Guard(t, self.sizes) for t in self._relations() if t not in known]
+        return Checks(self.given, free, [g for g in guards if g.sizes and all(s.fixed is None for s in g.sizes)])

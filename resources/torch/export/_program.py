@@ -82,7 +82,7 @@ class ExportedProgram:
         self.graph_module, self.graph_signature = graph_module, signature
         self._state, self._source = state, source
         self.range_constraints = {}
-        self._checks = []
+        self._checks = None  #: Checks of what module() gets
         self.constants = {}
         self.example_inputs = source[1:3]
 
@@ -138,7 +138,8 @@ class _Runnable(torch.nn.Module):
         wanted = program.out_spec[0]
         if spec != wanted:
             raise TypeError(f"Expected inputs of structure {wanted}, but got {spec}")
-        self._check(leaves)
+        if program._checks is not None:
+            program._checks.run(leaves, program.graph_signature.user_inputs)
         held = {**program.constants, **program._state}
         signature = program.graph_signature
         state = [held[s.target] for s in signature.input_specs if s.target is not None]
@@ -150,17 +151,6 @@ class _Runnable(torch.nn.Module):
             with torch.no_grad():
                 target.copy_(value)
         return pytree.tree_unflatten(made[len(changes):], program.out_spec[1])
-
-    def _check(self, leaves):
-        names = self._program.graph_signature.user_inputs
-        for leaf, dim, least, greatest in self._program._checks:
-            size, where = leaves[leaf].shape[dim], f"{names[leaf]}.size()[{dim}]"
-            if least == greatest and size != least:
-                raise AssertionError(f"Guard failed: {where} == {least}")
-            if size < least:
-                raise AssertionError(f"Guard failed: {where} >= {least}")
-            if size > greatest:
-                raise AssertionError(f"Guard failed: {where} <= {greatest}")
 
 
 def _state_of(mod):
@@ -223,7 +213,9 @@ def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None)
     signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, str(o)) for o in outputs])
     program = ExportedProgram(module, signature, state, (mod, args, kwargs))
     program.out_spec = (spec, out_spec)
+    from ._constraints import Checks
     from ._dynamic import note_exported
 
+    program._checks = Checks([v.detach() if isinstance(v, torch.Tensor) else v for v in leaves])
     note_exported(program, module.print_readable(print_output=False))
     return program
