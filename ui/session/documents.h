@@ -228,6 +228,12 @@ struct RunsDoc : workbench::CaptureDifference {
 };
 using RunsDocPtr = std::shared_ptr<const RunsDoc>;
 
+/// What several ranks of a trace recorded, beside each other; `error`: why that cannot be told.
+struct RankLanesDoc : workbench::RanksDoc {
+  QString error;
+};
+using RankLanesPtr = std::shared_ptr<const RankLanesDoc>;
+
 /// A node's value as somebody asked for it.
 struct ValueDoc : workbench::NodeValue {
   Location place;  ///< of the graph

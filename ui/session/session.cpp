@@ -212,7 +212,9 @@ void Session::close(int capture) {
   if (m_graphless == capture) m_graphless = -1;
   m_jobs.cancel("log:" + QString::number(capture));
   m_jobs.cancel("program:" + QString::number(capture));
+  m_jobs.cancel("ranks:" + QString::number(capture));
   m_fusion.erase(capture);
+  m_ranks.erase(capture);
   forgetStages(capture);
   m_browsers.erase(capture);
   forgetValue();

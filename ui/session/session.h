@@ -68,6 +68,16 @@ class Session : public QObject {
   /// Whether it has compile ids of which a log tells.
   bool isTrace(int capture) const;
 
+  /// Whether it is a trace of several ranks, in one folder.
+  bool hasRanks(int capture) const;
+  /// Compares what the ranks of a trace recorded, unless it is known; ranksChanged() follows.
+  void findRanks(int capture);
+  /// Null until findRanks() has it, and for other captures.
+  RankLanesPtr ranks(int capture) const;
+  /// Goes to a rank's graph of a compile id and stage; of an empty stage to its first of AOTAutograd. noted() says where
+  /// there is none.
+  void goToRank(int rank, const std::string& compileId, const std::string& stage);
+
   /// Whether it is a Python program that was run and captured.
   bool isProgram(int capture) const;
   /// Reads what became of a captured program, unless it is known; programChanged() follows.
@@ -267,6 +277,7 @@ class Session : public QObject {
   void valueChanged();
   void recordedCodeChanged();
   void runsChanged();
+  void ranksChanged();
   void inputsChanged();
   void plantChanged();
   void traceLogChanged();
@@ -348,6 +359,7 @@ class Session : public QObject {
   std::map<int, CaptureDocPtr> m_captures;
   std::map<int, RemotePtr> m_browsers;    ///< captures of one folder share one
   std::map<int, FusionRowsPtr> m_fusion;  ///< by capture
+  std::map<int, RankLanesPtr> m_ranks;
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;

@@ -59,11 +59,13 @@ void Session::refreshed(int capture, Result<std::vector<workbench::CaptureIndex>
   if (longer && doc->graphs.size() == before->graphs.size() && doc->records.size() == before->records.size()) return;
   m_captures[capture] = doc;
   m_fusion.erase(capture);
+  m_ranks.erase(capture);
   m_logs.erase(capture);
   forgetStages(capture);
   if (!longer) std::erase_if(m_states, [&](const auto& item) { return item.first.capture == capture; });
   emit capturesChanged();
   emit fusionChanged();
+  emit ranksChanged();
   emit traceLogChanged();
   const auto more = qint64(doc->graphs.size()) - qint64(before->graphs.size());
   emit noted(more > 0 ? tr("%1 has grown: %n more graph(s)", nullptr, int(more)).arg(text(doc->path).section('/', -1))

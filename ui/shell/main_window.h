@@ -38,6 +38,7 @@ class PathPanel;
 class ProgramPanel;
 class ProgramSource;
 class RecordPanel;
+class RanksPanel;
 class RunsPanel;
 class SearchPanel;
 class SourcePanel;
@@ -119,6 +120,7 @@ class MainWindow : public QMainWindow {
   FusionPanel& fusionPanel() { return *m_fusion; }
   TimelinePanel& timelinePanel() { return *m_timeline; }
   RecordPanel& recordPanel() { return *m_record; }
+  RanksPanel& ranksPanel() { return *m_ranks; }
   RunsPanel& runsPanel() { return *m_runs; }
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
@@ -252,6 +254,7 @@ class MainWindow : public QMainWindow {
   FusionPanel* m_fusion = nullptr;
   TimelinePanel* m_timeline = nullptr;
   RecordPanel* m_record = nullptr;
+  RanksPanel* m_ranks = nullptr;
   RunsPanel* m_runs = nullptr;
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;

@@ -25,6 +25,7 @@
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/path_panel.h"
 #include "ui/panels/program_panel.h"
+#include "ui/panels/ranks_panel.h"
 #include "ui/panels/record_panel.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/search_panel.h"
@@ -103,6 +104,8 @@ void MainWindow::buildPanels() {
     const auto doc = capture();
     return doc && doc->timeline;
   });
+  add("ranks", tr("Ranks"), m_ranks = new RanksPanel(m_session), {Overview, Graph},
+      [this] { return m_session.hasRanks(m_session.location().capture); });
   add("runs", tr("Two runs"), m_runs = new RunsPanel(m_session), {Overview, Graph},
       [this] { return m_session.captures().size() > 1; });
   add("record", tr("Record"), m_record = new RecordPanel(m_session), {Overview, Graph},
@@ -146,6 +149,7 @@ void MainWindow::connectPanels() {
   connect(m_overview, &OverviewPanel::graphPicked, this, &MainWindow::goToGraph);
   connect(m_overview, &OverviewPanel::recordPicked, this,
           [this](int record) { m_session.showRecord(m_session.location().capture, record); });
+  connect(m_ranks, &RanksPanel::graphPicked, this, [this] { m_places->go(WorkPlace::Graph); });
   connect(m_runs, &RunsPanel::stagePicked, this, [this] {
     m_places->go(WorkPlace::Graph);
     raisePanel("difference");
