@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +38,11 @@ void useDefaultSignals() {
       ::syscall(SYS_rt_sigaction, number, defaultAction.data(), nullptr, signalBytes);
 }
 
+/// dup2() to the same number changes nothing: the file would be closed as the program starts.
+bool becomesStandard(int file, int standard) {
+  return file == standard ? ::fcntl(standard, F_SETFD, 0) == 0 : ::dup2(file, standard) >= 0;
+}
+
 int becomeProgram(void* data) {
   auto& start = *static_cast<GuardedStart*>(data);
   if (::setpgid(0, 0) != 0) {  // refused where programs are forbidden: its group is that of the process that starts it
@@ -48,7 +54,7 @@ int becomeProgram(void* data) {
   ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
   const int files[] = {start.files.in, start.files.out, start.files.errors};
   for (int standard = 0; standard < 3 && start.failure == 0; ++standard)
-    if (::dup2(files[standard], standard) < 0) start.failure = errno;
+    if (!becomesStandard(files[standard], standard)) start.failure = errno;
   if (start.failure == 0) {
     ::execvp(start.arguments[0], start.arguments);
     start.failure = errno;

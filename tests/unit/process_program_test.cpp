@@ -2,6 +2,7 @@
 #include <csignal>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,6 +50,21 @@ TEST(RunProgram, StartsWithTheUsualSignals) {
   ASSERT_TRUE(ran) << ran.error().text();
   EXPECT_EQ(ran->output, "");
   EXPECT_EQ(ran->status, 128 + SIGTERM);
+}
+
+/// Its pipes get the lowest numbers that are free: that of its own standard file may be one.
+TEST(RunProgram, HasItsFilesWhereThisProcessHasNone) {
+  for (int closed = 0; closed < 3; ++closed) {
+    const int saved = ::fcntl(closed, F_DUPFD_CLOEXEC, 10);
+    ::close(closed);
+    const auto ran = runScript("cat; echo wrong >&2", "text");
+    ::dup2(saved, closed);
+    ::close(saved);
+    ASSERT_TRUE(ran) << closed << ": " << ran.error().text();
+    EXPECT_EQ(ran->output, "text") << closed;
+    EXPECT_EQ(ran->errors, "wrong\n") << closed;
+    EXPECT_EQ(ran->status, 0) << closed;
+  }
 }
 
 TEST(RunProgram, LeadsAGroupOfItsOwn) {
