@@ -19,11 +19,12 @@ bool isWrong(GapKind kind) { return kind == GapKind::Wrong || kind == GapKind::U
 using ValueRefs = std::vector<const StepValue*>;
 
 /// Tensors of each side that belong together: by place where both have as many of the same sizes, else each of `b` with
-/// the one of `a` that is nearest.
+/// the one of `a` that is nearest. How many of `b` have none.
 template <class Visit>
-void forPartners(const ValueRefs& a, const ValueRefs& b, double amplified, Visit&& visit) {
+std::size_t forPartners(const ValueRefs& a, const ValueRefs& b, double amplified, Visit&& visit) {
   const auto fits = [](const StepValue* x, const StepValue* y) { return x->elements() == y->elements(); };
   const bool placed = a.size() == b.size() && std::ranges::equal(a, b, fits);
+  std::size_t alone = 0;
   for (std::size_t j = 0; j < b.size(); ++j) {
     if (placed) {
       visit(*b[j], gapBetween(*a[j], *b[j], amplified));
@@ -37,8 +38,12 @@ void forPartners(const ValueRefs& a, const ValueRefs& b, double amplified, Visit
                           (gap.kind == nearest->kind && gap.relative < nearest->relative);
       if (better && (!nearest || gap.kind != GapKind::Unknown)) nearest = std::move(gap);
     }
-    if (nearest) visit(*b[j], std::move(*nearest));
+    if (nearest)
+      visit(*b[j], std::move(*nearest));
+    else
+      ++alone;
   }
+  return alone;
 }
 
 class Judge {
@@ -139,7 +144,10 @@ class Judge {
     // What is wrong already amplifies nothing: it follows.
     const bool wrong = isWrong(pair.inputs.kind);
     const auto output = [&](const StepValue& value, ValueGap gap) {
-      if (isAside(pair, value, gap)) return;
+      if (isAside(pair, value, gap)) {
+        ++m_aside;
+        return;
+      }
       const bool convolves = cause.products && cause.relative < 1e-3;
       if ((m_shortProducts || convolves) && !wrong) soften(gap, value, cause);
       remember(pair, value, gap);
@@ -147,32 +155,49 @@ class Judge {
     };
     const bool between = pair.steps.evidence == PairEvidence::Between;
     const ValueRefs givenA = givenBy(m_a, pair.steps.a, between), givenB = givenBy(m_b, pair.steps.b, false);
-    if (!run)
-      forPartners(givenA, givenB, wrong ? 0.0 : std::max(pair.inputs.relative, 0.0), output);
-    else
-      forNearest(givenA, givenB, wrong ? 0.0 : std::max(pair.inputs.relative, 0.0),
-                 [&](const StepValue& value, ValueGap gap) {
-                   // Of several results of a kernel, one that the other run has not may be on the way to one that it has.
-                   if (!between && isWrong(gap.kind) && givenB.size() > 1) {
-                     if (!leadsNowhereGood(pair.steps.b.back(), value)) return;
-                     gap = {gap.kind, "absent"};
-                   }
-                   output(value, std::move(gap));
-                 });
+    const double amplified = wrong ? 0.0 : std::max(pair.inputs.relative, 0.0);
+    if (!run) {
+      const std::size_t alone = forPartners(givenA, givenB, amplified, output);
+      m_alone += std::max(alone, givenA.size() - std::min(givenA.size(), givenB.size()));
+    } else {
+      forNearest(givenA, givenB, amplified, [&](const StepValue& value, ValueGap gap) {
+        // Of several results of a kernel, one that the other run has not may be on the way to one that it has.
+        if (!between && isWrong(gap.kind) && givenB.size() > 1) {
+          if (!leadsNowhereGood(pair.steps.b.back(), value)) return;
+          gap = {gap.kind, "absent"};
+        }
+        output(value, std::move(gap));
+      });
+      forIndistinct(pair, givenA, givenB, amplified, output);
+    }
     explain(pair, cause);
   }
 
-  /// A further result that nothing takes, or that attention keeps for its gradient: it may hold what nobody wrote.
+  /// Results of runs and kernels that cannot be looked for, since their sum is 0, not finite, or of one element. NaN and
+  /// infinity are wrong where the other recording has none in its values of that size; of the others only what nothing
+  /// takes is judged, for what is on the way to it need not be anywhere else.
+  template <class Visit>
+  void forIndistinct(const AlignedPair& pair, const ValueRefs& mine, const ValueRefs& theirs, double amplified,
+                     Visit&& visit) const {
+    for (const StepValue* value : theirs) {
+      if (tellsApart(*value) || !value->l1 || !value->shaped || value->elements() == 0) continue;
+      if (!std::isfinite(*value->l1)) {
+        const bool same = m_valuesA.hasAlike(*value);
+        if (!same &&
+            std::ranges::any_of(mine, [&](const StepValue* own) { return own->elements() == value->elements(); }))
+          visit(*value, ValueGap{GapKind::Wrong, "sum of magnitudes"});
+        continue;
+      }
+      if (m_valuesB.isTaken(pair.steps.b.back(), *value)) continue;
+      if (*value->l1 != 0 || !m_valuesA.hasAlike(*value)) forPartners(mine, {value}, amplified, visit);
+    }
+  }
+
+  /// A further result that may hold what nobody wrote: an attention's for its gradient, and those that nothing takes.
   bool isAside(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) const {
     const RunStep& step = m_b[pair.steps.b.back()];
     if (step.kernel || !isWrong(gap.kind) || step.outputs.size() < 2 || &value == &step.outputs.front()) return false;
-    if (step.op.find("attention") != std::string::npos || step.op.find("attn") != std::string::npos) return true;
-    const auto takes = [&](const StepValue& input) {
-      return (!value.hash.empty() && input.hash == value.hash) || (value.id >= 0 && input.id == value.id);
-    };
-    const auto users = m_valuesB.taking(pair.steps.b.back());
-    return m_valuesB.knowsUsers() &&
-           std::ranges::none_of(users, [&](std::size_t user) { return std::ranges::any_of(m_b[user].inputs, takes); });
+    return mayLeaveUnwritten(step) && (keepsForGradient(step) || !m_valuesB.isTaken(pair.steps.b.back(), value));
   }
 
   void explain(AlignedPair& pair, const RoundingCause& cause) {
@@ -341,6 +366,12 @@ class Judge {
         shapes > 0)
       all.notes.push_back(
           fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
+    if (m_alone > 0)
+      all.notes.push_back(
+          fmt::format("{} results have none of their size in the other run: nothing is said of them", m_alone));
+    if (m_aside > 0)
+      all.notes.push_back(
+          fmt::format("{} further results differ and are left out: they may hold what nobody wrote", m_aside));
     if (all.first != SIZE_MAX || has(PairRole::Follows))
       all.verdict = AlignVerdict::Different;
     else if (has(PairRole::Rounding))
@@ -353,6 +384,7 @@ class Judge {
   const std::vector<RunStep>&m_a, &m_b;
   ValueIndex m_valuesA, m_valuesB;
   bool m_shortProducts;
+  std::size_t m_alone = 0, m_aside = 0;  ///< results
   RunAlignment m_alignment;
   std::unordered_map<std::int64_t, ValueGap> m_byId;
   std::unordered_map<std::string, ValueGap> m_byHash;  ///< of results that differ

@@ -83,6 +83,25 @@ bool hidesItsValues(const RunStep& step) {
   return says(step, "softmax") || says(step, "attention") || says(step, "attn");
 }
 
+bool mayLeaveUnwritten(const RunStep& step) {
+  constexpr std::string_view names[] = {"native_batch_norm",
+                                        "_native_batch_norm_legit",
+                                        "_native_batch_norm_legit_no_training",
+                                        "_batch_norm_with_update",
+                                        "cudnn_batch_norm",
+                                        "miopen_batch_norm",
+                                        "_embedding_bag",
+                                        "_embedding_bag_forward_only",
+                                        "log_sigmoid_forward",
+                                        "_cudnn_rnn",
+                                        "miopen_rnn"};
+  return keepsForGradient(step) || std::ranges::find(names, shortOpName(step.op)) != std::end(names);
+}
+
+bool keepsForGradient(const RunStep& step) {
+  return step.op.find("attention") != std::string::npos || step.op.find("attn") != std::string::npos;
+}
+
 bool passesThrough(const RunStep& step) {
   constexpr std::string_view names[] = {"detach",       "alias",      "t",        "transpose", "permute",
                                         "view",         "reshape",    "clone",    "copy",      "squeeze",

@@ -21,6 +21,13 @@ RoundingCause roundingCause(const RunStep& step);
 /// Whether a result's sum of magnitudes says little of its values, as that of a softmax, or of an average with its weights.
 bool hidesItsValues(const RunStep& step);
 
+/// Whether results behind its first may hold what nobody wrote: an attention's numbers for its gradient, with their
+/// padding; a batch norm's reserve.
+bool mayLeaveUnwritten(const RunStep& step);
+
+/// Whether it is an attention, which gives numbers that only its gradient needs.
+bool keepsForGradient(const RunStep& step);
+
 /// Whether it gives what it takes, seen or laid out in another way: "detach", "view", "clone".
 bool passesThrough(const RunStep& step);
 

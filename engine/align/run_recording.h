@@ -27,6 +27,7 @@ struct StepValue {
   std::optional<double> l1;  ///< sum of magnitudes
   std::optional<ElementStats> stats;
   std::optional<Tensor> data;
+  bool perhapsTaken = false;  ///< a step takes this or another result of the same step; which, is not told
 
   std::int64_t elements() const;
   bool measured() const { return !hash.empty() || l1 || stats || data; }

@@ -13,6 +13,7 @@ namespace kerf::inline align {
 
 namespace {
 
+constexpr std::size_t mostDims = 1024;
 constexpr std::string_view countMark = "Total captured activations: ";
 constexpr std::string_view leftOutMark = "Excluded ops dispatched: ";
 
@@ -67,11 +68,15 @@ std::string opOf(std::string_view name) {
   return fmt::format("{}.{}", communicates ? "_c10d_functional" : "aten", name);
 }
 
-std::vector<std::string> partsOf(std::string_view text, char separator) {
-  std::vector<std::string> parts;
+using Parts = std::vector<std::string_view>;
+
+/// Nothing where there are more than `most`.
+std::optional<Parts> partsOf(std::string_view text, char separator, std::size_t most) {
+  Parts parts;
   for (;;) {
     const std::size_t end = text.find(separator);
-    parts.emplace_back(trimmedLine(text.substr(0, end)));
+    if (parts.size() == most) return std::nullopt;
+    parts.push_back(trimmedLine(text.substr(0, end)));
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
@@ -91,14 +96,17 @@ void readShape(std::string_view text, StepValue& value) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return;
   value.shaped = true;
   const std::string_view sizes = trimmedLine(text.substr(open + 1, close - open - 1));
-  if (!sizes.empty())
-    for (const std::string& part : partsOf(sizes, ',')) {
+  if (!sizes.empty()) {
+    const auto parts = partsOf(sizes, ',', mostDims);
+    value.shaped = parts.has_value();
+    for (const std::string_view part : parts.value_or(Parts())) {
       std::int64_t size = -1;
       const char* end = part.data() + part.size();
       const auto [stop, problem] = std::from_chars(part.data(), end, size);
       value.shaped &= problem == std::errc() && stop == end && size >= 0;
       value.shape.push_back(size);
     }
+  }
   if (mark == std::string_view::npos) return;
   const std::string name(trimmedLine(text.substr(mark + 7)));
   const auto dtype = dtypeFromTorchName(name);
@@ -108,10 +116,34 @@ void readShape(std::string_view text, StepValue& value) {
 /// One block, while its lines are read.
 struct OpBlock {
   RunStep step;
-  std::string key;
+  std::string_view key;
   std::optional<double> l2, min, max, mean;
-  std::vector<std::string> outputHashes, inputHashes, producers;
+  Parts outputHashes, inputHashes, producers;
 };
+
+/// Whether the sum of magnitudes may be that of elements with these figures: |mean| · n ≤ L1, L2 ≤ L1 ≤ √n · L2,
+/// peak ≤ L1 ≤ n · peak; all within the digits of a 16-bit float.
+bool fitsFigures(double l1, const StepValue& figures) {
+  constexpr double slack = 1.02;
+  const ElementStats& stats = *figures.stats;
+  if (!std::isfinite(l1) || !std::isfinite(stats.norm)) return std::isfinite(l1) == std::isfinite(stats.norm);
+  const double peak = std::max(std::abs(stats.min), std::abs(stats.max));
+  if (stats.norm > l1 * slack || peak > l1 * slack) return false;
+  const double count = figures.shaped ? double(figures.elements()) : -1;
+  if (count < 0) return true;
+  return l1 <= slack * std::sqrt(count) * stats.norm && l1 <= slack * count * peak &&
+         std::abs(stats.mean) * count <= slack * l1;
+}
+
+/// Ops whose results behind the first are places or counts: they are not rounded.
+bool countsInFurtherResults(std::string_view op) {
+  constexpr std::string_view names[] = {"max",   "min",    "topk",      "sort",    "kthvalue",
+                                        "mode",  "median", "nanmedian", "cummax",  "cummin",
+                                        "frexp", "unique", "_unique2",  "argsort", "unique_consecutive"};
+  const std::string_view name = shortOpName(op);
+  return std::ranges::find(names, name) != std::end(names) || name.ends_with("with_indices") ||
+         name.find("max_pool") != std::string_view::npos;
+}
 
 class TitanReader {
  public:
@@ -126,12 +158,17 @@ class TitanReader {
         begin(name);
       } else if (m_open) {
         field(trimmedLine(line));
+        if (m_values > mostSteps)
+          return fail(ErrorCode::TooLarge, "the log has more than {} results and inputs", mostSteps);
       } else {
         header(trimmedLine(line));
       }
     }
     flush();
     nameSteps(m_recording);
+    if (m_unplaced > 0)
+      m_recording.notes.push_back(
+          fmt::format("the figures of {} ops fit none of their results and are left out", m_unplaced));
     if (m_said && *m_said != m_recording.steps.size())
       m_recording.notes.push_back(
           fmt::format("the log says that it has {} ops, and has {}", *m_said, m_recording.steps.size()));
@@ -169,11 +206,20 @@ class TitanReader {
       if (name == figure) *place = numberOf(text);
     if (name == "Shape") readShape(text, m_block.step.outputs.front());
     if (name == "L1 norm") m_block.step.outputs.front().l1 = numberOf(text);
-    if (name == "Output hash") m_block.outputHashes = partsOf(text, ',');
-    if (name == "Input hashes") m_block.inputHashes = partsOf(text, ',');
-    if (name == "Input producers") m_block.producers = partsOf(text, ';');
+    if (name == "Output hash") m_block.outputHashes = hashes(text);
+    if (name == "Input hashes") m_block.inputHashes = hashes(text);
+    if (name == "Input producers") m_block.producers = partsOf(text, ';', mostSteps).value_or(Parts());
     if (name == "Location") m_block.step.source = text;
     if (name == "Phase") m_block.step.constants = text;
+  }
+
+  /// Those that say anything; they count as values of the recording.
+  Parts hashes(std::string_view text) {
+    auto parts = partsOf(text, ',', mostSteps);
+    m_values += parts ? parts->size() : mostSteps + 1;
+    if (m_values > mostSteps) return {};
+    std::erase_if(*parts, [](std::string_view part) { return part.empty(); });
+    return std::move(*parts);
   }
 
   void flush() {
@@ -187,27 +233,57 @@ class TitanReader {
                                  *m_block.l2,
                                  double(std::isnan(*m_block.l2)),
                                  double(std::isinf(*m_block.l2))};
-    addHashed(step.outputs, m_block.outputHashes);
-    // An op that writes in place and gives nothing has no result to compare.
-    if (m_block.outputHashes.empty() && !first.shaped && !first.measured()) step.outputs.clear();
+    const std::string dtype = first.dtype;
+    const bool told = first.shaped || first.measured();
     addHashed(step.inputs, m_block.inputHashes);
-    for (StepValue& value : step.inputs) value.dtype = first.dtype.empty() ? "f32" : first.dtype;
+    for (StepValue& value : step.inputs) value.dtype = dtype.empty() ? "f32" : dtype;
     followProducers(step);
-    if (!step.outputs.empty()) {
-      step.outputs.front().id = std::int64_t(m_recording.steps.size());
-      m_given[m_block.key] = {step.outputs.front().id, step.outputs.front().dtype};
-    }
+    addOutputs(step, m_block.outputHashes);
+    // An op that writes in place and gives nothing has no result to compare.
+    if (m_block.outputHashes.empty() && !told) step.outputs.clear();
+    giveDtypes(step, dtype);
+    for (StepValue& value : step.outputs) value.id = m_nextId++;
+    m_given[m_block.key] = m_recording.steps.size();
     m_recording.steps.push_back(std::move(step));
   }
 
   /// As many values as there are hashes, each with its own.
-  static void addHashed(std::vector<StepValue>& values, const std::vector<std::string>& hashes) {
-    if (hashes.empty() || hashes.size() > mostSteps) return;
+  static void addHashed(std::vector<StepValue>& values, const Parts& hashes) {
     values.resize(std::max(values.size(), hashes.size()));
     for (std::size_t i = 0; i < hashes.size(); ++i) {
       std::vector<StepValue> one{std::move(values[i])};
-      giveHashes(one, {hashes[i]});
+      giveHashes(one, {std::string(hashes[i])});
       values[i] = std::move(one.front());
+    }
+  }
+
+  /// Shape and figures are those of the first floating result of at least 1,000 elements, which need not be the first.
+  void addOutputs(RunStep& step, const Parts& hashes) {
+    if (hashes.empty()) return;
+    StepValue figures = std::exchange(step.outputs.front(), StepValue());
+    addHashed(step.outputs, hashes);
+    auto place = step.outputs.begin();
+    if (figures.stats && step.outputs.size() > 1)
+      place = std::ranges::find_if(step.outputs,
+                                   [&](const StepValue& value) { return value.l1 && fitsFigures(*value.l1, figures); });
+    if (place == step.outputs.end()) {
+      ++m_unplaced;
+      return;
+    }
+    const std::optional<double> l1 = place->l1;
+    std::string hash = std::move(place->hash);
+    *place = std::move(figures);
+    if (l1) place->l1 = l1;
+    place->hash = std::move(hash);
+  }
+
+  /// Of results whose dtype is not told: that of the one which is, else of what the op takes.
+  static void giveDtypes(RunStep& step, const std::string& told) {
+    const std::string given = step.inputs.empty() ? "f32" : step.inputs.front().dtype;
+    const bool counts = countsInFurtherResults(step.op);
+    for (StepValue& value : step.outputs) {
+      if (!value.dtype.empty()) continue;
+      value.dtype = counts && &value != &step.outputs.front() ? "i64" : told.empty() ? given : told;
     }
   }
 
@@ -215,21 +291,32 @@ class TitanReader {
   void followProducers(RunStep& step) {
     if (m_block.producers.size() != step.inputs.size()) return;
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
-      if (const auto found = m_given.find(m_block.producers[i]); found != m_given.end()) {
-        step.inputs[i].id = found->second.id;
-        if (!found->second.dtype.empty()) step.inputs[i].dtype = found->second.dtype;
-      }
+      if (const auto found = m_given.find(m_block.producers[i]); found != m_given.end())
+        follow(step.inputs[i], m_recording.steps[found->second].outputs);
   }
 
-  struct Given {
-    std::int64_t id = -1;
-    std::string dtype;
-  };
+  /// The log names the op, not which of its results: that is the one with the input's sum.
+  static void follow(StepValue& input, std::vector<StepValue>& given) {
+    const auto equal = [&](const StepValue& value) {
+      return value.l1 && input.l1 && (*value.l1 == *input.l1 || (std::isnan(*value.l1) && std::isnan(*input.l1)));
+    };
+    auto source = given.size() == 1 ? given.begin() : std::ranges::find_if(given, equal);
+    if (given.size() > 1 && (source == given.end() || std::ranges::count_if(given, equal) > 1)) {
+      for (StepValue& value : given) value.perhapsTaken = true;
+      return;
+    }
+    if (source == given.end()) return;
+    input.id = source->id;
+    if (!source->dtype.empty()) input.dtype = source->dtype;
+  }
+
   RunRecording m_recording;
   OpBlock m_block;
   bool m_open = false;
   std::optional<std::size_t> m_said;
-  std::unordered_map<std::string, Given> m_given;
+  std::unordered_map<std::string_view, std::size_t> m_given;  ///< steps by their keys
+  std::size_t m_values = 0, m_unplaced = 0;
+  std::int64_t m_nextId = 0;
 };
 
 }  // namespace

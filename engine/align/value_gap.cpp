@@ -78,10 +78,16 @@ ValueGap gapOfStats(const StepValue& a, const StepValue& b, double amplified) {
   if (x.nan != y.nan || x.inf != y.inf) return {GapKind::Wrong, gap.basis};
   if (sameNumber(x.min, y.min) && sameNumber(x.max, y.max) && sameNumber(x.mean, y.mean) && sameNumber(x.norm, y.norm))
     return x.nan + x.inf > 0 ? ValueGap{} : ValueGap{GapKind::Equal, gap.basis, 0};  // as many, but where?
-  const double scale = std::max({std::abs(x.min), std::abs(x.max), std::abs(y.min), std::abs(y.max), 1e-30});
+  // An infinite figure is no scale for others: what is not finite is the same on both sides, or wrong.
+  double scale = 1e-30;
+  for (const double figure : {x.min, x.max, y.min, y.max})
+    if (std::isfinite(figure)) scale = std::max(scale, std::abs(figure));
+  const std::pair<double, double> figures[] = {{x.norm, y.norm}, {x.mean, y.mean}, {x.min, y.min}, {x.max, y.max}};
+  for (const auto& [p, q] : figures)
+    if (!sameNumber(p, q) && !(std::isfinite(p) && std::isfinite(q))) return {GapKind::Wrong, gap.basis};
   const auto apart = [&](double p, double q) { return sameNumber(p, q) ? 0.0 : std::abs(p - q) / scale; };
-  gap.relative =
-      std::max({relativeDifference(x.norm, y.norm), apart(x.mean, y.mean), apart(x.min, y.min), apart(x.max, y.max)});
+  gap.relative = std::max({sameNumber(x.norm, y.norm) ? 0.0 : relativeDifference(x.norm, y.norm), apart(x.mean, y.mean),
+                           apart(x.min, y.min), apart(x.max, y.max)});
   gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::element), amplified);
   return gap;
 }
@@ -90,9 +96,20 @@ std::string_view kindOfHash(const StepValue& value) {
   return std::string_view(value.hash).substr(0, value.hash.find(':'));
 }
 
+/// Figures and a sum of magnitudes each see what the other does not: the worse of both counts. Figures that say nothing
+/// (NaN at places that they do not tell) leave no sum that agrees a verdict.
+ValueGap gapOfFigures(const StepValue& a, const StepValue& b, double amplified) {
+  ValueGap stats = gapOfStats(a, b, amplified);
+  if (!a.l1 || !b.l1) return stats;
+  ValueGap sums = gapOfSums(a, b, amplified);
+  if (stats.kind == GapKind::Unknown) return sums.kind == GapKind::Wrong ? sums : stats;
+  const bool worse = sums.kind > stats.kind || (sums.kind == stats.kind && sums.relative > stats.relative);
+  return worse ? sums : stats;
+}
+
 ValueGap measuredGap(const StepValue& a, const StepValue& b, double amplified) {
   if (a.data && b.data) return gapOfData(a, b, amplified);
-  if (a.stats && b.stats) return gapOfStats(a, b, amplified);
+  if (a.stats && b.stats) return gapOfFigures(a, b, amplified);
   if (a.l1 && b.l1) return gapOfSums(a, b, amplified);
   return {};
 }

@@ -12,6 +12,9 @@ namespace {
 constexpr double slackOfConvolutions = 1e-4;
 constexpr std::size_t mostFound = 64;  ///< steps with one value: constants may be given thousands of times
 
+/// Of a sum of magnitudes: 1 where it is 0, 2 where it is infinite, 4 where it is NaN, else 8.
+unsigned kindOfSum(double l1) { return l1 == 0 ? 1 : std::isinf(l1) ? 2 : std::isnan(l1) ? 4 : 8; }
+
 void addOnce(std::vector<std::size_t>& list, std::size_t step) {
   if (list.empty() || list.back() != step) list.push_back(step);
 }
@@ -28,6 +31,9 @@ ValueIndex::ValueIndex(const std::vector<RunStep>& steps) : m_steps(steps) {
   if (std::ranges::any_of(steps, [](const RunStep& step) { return step.op == "aten.convolution"; }))
     m_leastSlack = slackOfConvolutions;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const auto* values : {&steps[i].outputs, &steps[i].inputs})
+      for (const StepValue& value : *values)
+        if (value.l1) m_kinds[value.elements()] |= kindOfSum(*value.l1);
     for (const StepValue& value : steps[i].outputs) {
       if (!tellsApart(value)) continue;
       if (!value.hash.empty()) addOnce(m_byHash[value.hash], i);
@@ -40,7 +46,6 @@ ValueIndex::ValueIndex(const std::vector<RunStep>& steps) : m_steps(steps) {
       if (tellsApart(value) && value.l1) m_any[value.elements()].push_back({*value.l1, i, &value});
       if (!value.hash.empty()) addOnce(m_usersByHash[value.hash], i);
       if (value.id >= 0) addOnce(m_usersById[value.id], i);
-      m_knowsUsers = m_knowsUsers || !value.hash.empty() || value.id >= 0;
     }
   }
   for (Sums* all : {&m_given, &m_any})
@@ -67,6 +72,11 @@ const StepValue* ValueIndex::nearest(const StepValue& value) const {
   return found.empty() ? nullptr : found.front().value;
 }
 
+bool ValueIndex::hasAlike(const StepValue& value) const {
+  const auto kinds = m_kinds.find(value.elements());
+  return value.l1 && kinds != m_kinds.end() && (kinds->second & kindOfSum(*value.l1)) != 0;
+}
+
 std::vector<std::size_t> ValueIndex::giving(const StepValue& value) const {
   std::vector<std::size_t> found;
   if (!tellsApart(value)) return found;
@@ -76,6 +86,16 @@ std::vector<std::size_t> ValueIndex::giving(const StepValue& value) const {
     if (std::ranges::find(found, sum.step) == found.end()) found.push_back(sum.step);
   if (found.size() > mostFound) found.resize(mostFound);
   return found;
+}
+
+bool ValueIndex::isTaken(std::size_t step, const StepValue& result) const {
+  const bool byId = result.id >= 0 && !m_usersById.empty(), byHash = !result.hash.empty() && !m_usersByHash.empty();
+  if (result.perhapsTaken || (!byId && !byHash)) return true;
+  const auto later = [step](const auto& users, const auto& key) {
+    const auto found = users.find(key);
+    return found != users.end() && found->second.back() > step;
+  };
+  return (byId && later(m_usersById, result.id)) || (byHash && later(m_usersByHash, std::string_view(result.hash)));
 }
 
 std::vector<std::size_t> ValueIndex::taking(std::size_t step) const {

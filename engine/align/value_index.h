@@ -20,10 +20,14 @@ class ValueIndex {
   std::vector<std::size_t> giving(const StepValue& value) const;
   /// The value that is nearest among all that steps take or give; null where none is equal but for rounding.
   const StepValue* nearest(const StepValue& value) const;
+  /// Whether any value has as many elements, and a sum of magnitudes that is 0, infinite or NaN as this one's is.
+  bool hasAlike(const StepValue& value) const;
   /// Later steps that take what `step` gives, as far as numbers of tensors and checksums tell.
   std::vector<std::size_t> taking(std::size_t step) const;
   /// Whether anything tells what steps take.
-  bool knowsUsers() const { return m_knowsUsers; }
+  bool knowsUsers() const { return !m_usersById.empty() || !m_usersByHash.empty(); }
+  /// Whether a later step takes this result of `step`, or may take it as far as the recording tells.
+  bool isTaken(std::size_t step, const StepValue& result) const;
 
  private:
   struct Sum {
@@ -39,7 +43,7 @@ class ValueIndex {
   Sums m_given, m_any;
   std::unordered_map<std::string_view, std::vector<std::size_t>> m_usersByHash;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> m_usersById;
-  bool m_knowsUsers = false;
+  std::unordered_map<std::int64_t, unsigned> m_kinds;  ///< of sums, bits of kindOfSum(), by number of elements
   double m_leastSlack = 1e-12;  ///< relative, within which sums of magnitudes are those of one value
 };
 

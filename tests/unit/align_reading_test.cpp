@@ -177,6 +177,44 @@ TEST(TorchtitanLog, OlderAndOddLinesAreReadAsFarAsTheyGo) {
   EXPECT_FALSE(isDebugModeText(text));
 }
 
+/// The log writes figures of the first floating result of at least 1,000 elements, whichever that is.
+TEST(TorchtitanLog, FiguresBelongToAResultThatTheyFit) {
+  const auto read = [](const std::string& hashes) {
+    return *readTorchtitanLog(
+        "[a/op_0_topk]\n  Shape: torch.Size([32, 64]), Dtype: torch.bfloat16\n  L2 norm: 2.2e+01\n"
+        "  Min: -1.9\n  Max: 1.8\n  Mean: 0.0\n  Output hash: " +
+        hashes + "\n");
+  };
+  const RunRecording second = read("5.0e+06, 8.15e+02");
+  EXPECT_FALSE(second.steps[0].outputs[0].stats);
+  EXPECT_EQ(second.steps[0].outputs[0].l1, 5e6);
+  ASSERT_TRUE(second.steps[0].outputs[1].stats);
+  EXPECT_EQ(second.steps[0].outputs[1].text(), "bf16[32, 64]");
+  EXPECT_EQ(second.steps[0].outputs[1].l1, 815);
+  const RunRecording none = read("5.0e+06, 1.0e+01");
+  EXPECT_FALSE(none.steps[0].outputs[0].stats || none.steps[0].outputs[1].stats);
+  EXPECT_THAT(none.notes, ElementsAre("the figures of 1 ops fit none of their results and are left out"));
+}
+
+TEST(TorchtitanLog, ResultsWithoutDtypeHaveThatOfWhatTheyComeFrom) {
+  const auto recording = *readTorchtitanLog(
+      "[a/op_0_mm]\n  Shape: torch.Size([4]), Dtype: torch.bfloat16\n  Output hash: 5.0\n"
+      "[a/op_1_add_]\n  Output hash: 6.0\n  Input hashes: 5.0\n  Input producers: a/op_0_mm\n"
+      "[a/op_2_mul_]\n  Output hash: 6.0\n  Input hashes: 7.0\n");
+  EXPECT_EQ(recording.steps[1].outputs[0].dtype, "bf16");
+  EXPECT_EQ(recording.steps[2].outputs[0].dtype, "f32");
+}
+
+TEST(TorchtitanLog, CommasAreNoValuesAndValuesHaveABound) {
+  const auto commas = *readTorchtitanLog("[a/op_0_mm]\n  Output hash: 1.0" + std::string(100'000, ',') + "\n");
+  EXPECT_EQ(commas.steps[0].outputs.size(), 1U);
+  std::string many;
+  for (int i = 0; i < 3; ++i) many += "[a/op_0_mm]\n  Input hashes: " + std::string(900'000, ',') + "\n";
+  const auto refused = readTorchtitanLog(many);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::TooLarge);
+}
+
 TEST(ValueRows, AreInputsAndNodesOfOneSide) {
   const std::string rows = recordedText("mlp-stats/values.jsonl");
   const auto compiled = readValueRows(rows, {}, RecordSide::Compiled),

@@ -81,6 +81,10 @@ TEST(ExactBits, AreTheVerdictWhateverTheToleranceIs) {
   EXPECT_FALSE(same(ref, Value(numbers({1})), Value(), options).same);
 }
 
+RunStep step(const std::string& op, std::vector<StepValue> inputs, std::vector<StepValue> outputs) {
+  return {.name = op, .op = op, .inputs = std::move(inputs), .outputs = std::move(outputs)};
+}
+
 TEST(ValueGap, ChecksumsDecideOverSums) {
   EXPECT_EQ(gapBetween(sum(5, "h:1"), sum(5, "h:1")).kind, GapKind::Equal);
   EXPECT_EQ(gapBetween(sum(5, "h:1"), sum(5, "h:2")).kind, GapKind::Rounding);
@@ -110,6 +114,32 @@ TEST(ValueGap, SumsThatAreNotFiniteSayNothing) {
   a.stats = b.stats = ElementStats{.min = 0, .max = 1, .mean = 0.5, .norm = 2, .nan = 1};
   EXPECT_EQ(gapBetween(a, b).kind, GapKind::Unknown);
   b.stats->nan = 2;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
+}
+
+/// Figures do not see what a sum of magnitudes does, nor the other way round.
+TEST(ValueGap, IsTheWorseOfFiguresAndSum) {
+  StepValue a = sum(815, {}, "bf16"), b = sum(915, {}, "bf16");
+  a.stats = b.stats = ElementStats{.min = -1.9, .max = 1.8, .mean = 0, .norm = 22};
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
+  EXPECT_NEAR(gapBetween(a, b).relative, 100.0 / 915, 1e-12);
+  b.l1 = 815;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Equal);
+  b.stats->max = 2.9;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
+}
+
+TEST(ValueGap, InfiniteFiguresAreNoScaleForOthers) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  StepValue a = sum(infinity, {}, "bf16"), b = a;
+  a.stats = b.stats = ElementStats{.min = -infinity, .max = 1.8, .mean = -infinity, .norm = infinity, .inf = 1};
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Unknown) << "as many, but where?";
+  b.stats->max = 99;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
+  b.stats->max = 1.801;
+  EXPECT_EQ(gapBetween(a, b).kind, GapKind::Rounding);
+  EXPECT_NEAR(gapBetween(a, b).relative, 0.001 / 1.801, 1e-9);
+  b.stats->max = infinity;
   EXPECT_EQ(gapBetween(a, b).kind, GapKind::Wrong);
 }
 
@@ -169,6 +199,97 @@ TEST(Alignment, OfTorchtitansLogsNamesTheOpWithAFault) {
   EXPECT_EQ(std::ranges::count(fault.pairs, PairRole::Follows, &AlignedPair::role), 2);
 }
 
+std::string titanOp(const std::string& name, const std::string& lines, bool figures = true) {
+  return "[layers.0/" + name + "]\n" +
+         (figures ? "  Shape: torch.Size([32, 64]), Dtype: torch.bfloat16\n  L2 norm: 2.263e+01\n  Min: -1.9\n"
+                    "  Max: 1.8\n  Mean: -2.4e-04\n"
+                  : "") +
+         lines + "\n";
+}
+
+RunRecording titan(const std::string& text) {
+  auto recording = readTorchtitanLog(text);
+  EXPECT_TRUE(recording);
+  return recording ? *recording : RunRecording();
+}
+
+/// A further result that differs is wrong whether or not the log has a step that takes it.
+TEST(Alignment, OfTorchtitansFurtherResultsNamesTheOpThatGivesThem) {
+  const auto run = [](const std::string& second, const std::string& last) {
+    return titan(titanOp("op_0_mm", "  Output hash: 8.15e+02\n  Input hashes: 1.63e+03, 1.0e+02\n") +
+                 titanOp("op_0_max", "  Output hash: 8.15e+02, " + second +
+                                         "\n  Input hashes: 8.15e+02\n  Input producers: layers.0/op_0_mm\n") +
+                 titanOp("op_1_mul", "  Output hash: " + last + "\n  Input hashes: " + second +
+                                         "\n  Input producers: layers.0/op_0_max\n"));
+  };
+  const auto right = run("3.0e+02", "6.0e+02"), wrong = run("9.0e+02", "1.0e+03");
+  EXPECT_EQ(alignRecordings(right, right).verdict, AlignVerdict::Same);
+  EXPECT_EQ(right.steps[2].inputs[0].id, right.steps[1].outputs[1].id);
+  EXPECT_NE(right.steps[1].outputs[0].id, right.steps[1].outputs[1].id);
+  const auto all = alignRecordings(right, wrong);
+  EXPECT_EQ(all.verdict, AlignVerdict::Different);
+  EXPECT_EQ(all.first, 1U);
+  EXPECT_EQ(all.pairs[2].role, PairRole::Follows);
+  const auto untaken = [](const std::string& second) {
+    return titan(titanOp("op_0_mm", "  Output hash: 8.15e+02, " + second + "\n  Input hashes: 1.63e+03\n") +
+                 titanOp("op_1_add_",
+                         "  Output hash: 5.0\n  Input hashes: 8.15e+02\n"
+                         "  Input producers: layers.0/op_0_mm\n",
+                         false));
+  };
+  EXPECT_EQ(alignRecordings(untaken("3.0e+02"), untaken("9.0e+02")).first, 0U);
+}
+
+/// What may hold what nobody wrote is left out only where nothing can take it, and that is said.
+TEST(Alignment, ResultsThatNobodyWroteAreLeftOutWhereNothingTakesThem) {
+  const auto run = [](double reserve, bool taken) {
+    RunRecording recording{.kind = "DebugMode log"};
+    StepValue input = sum(1), first = sum(2), second = sum(reserve);
+    input.id = 0, first.id = 1, second.id = 2;
+    recording.steps = {step("aten.native_batch_norm", {input}, {first, second}),
+                       step("aten.relu", {taken ? second : first}, {sum(7)})};
+    return recording;
+  };
+  const auto aside = alignRecordings(run(3, false), run(5, false));
+  EXPECT_EQ(aside.verdict, AlignVerdict::Same);
+  EXPECT_THAT(aside.notes, ElementsAre("1 further results differ and are left out: they may hold what nobody wrote"));
+  EXPECT_EQ(alignRecordings(run(3, true), run(5, true)).first, 0U);
+  RunRecording a = run(3, false), b = run(5, false);
+  b.steps[0].outputs[1].perhapsTaken = true;
+  EXPECT_EQ(alignRecordings(a, b).first, 0U);
+}
+
+/// A kernel's result cannot be looked for where it is NaN, zero or of one element: it is judged all the same.
+TEST(Alignment, KernelsResultsThatSayLittleAreNotPassedOver) {
+  const auto run = [](StepValue result) {
+    RunRecording recording{.kind = "DebugMode log"};
+    StepValue input = sum(3, "h:1");
+    input.id = 0, result.id = 1;
+    recording.steps = {step("triton_poi_fused_relu_0", {input}, {std::move(result)}),
+                       step("aten.cos", {input}, {sum(4)})};
+    recording.steps[0].kernel = true;
+    return recording;
+  };
+  const auto verdict = [&](double right, double wrong) { return alignRecordings(run(sum(right)), run(sum(wrong))); };
+  EXPECT_EQ(verdict(5, 5).verdict, AlignVerdict::Same);
+  EXPECT_EQ(verdict(5, std::nan("")).first, 0U);
+  EXPECT_EQ(verdict(5, std::numeric_limits<double>::infinity()).first, 0U);
+  EXPECT_EQ(verdict(5, 0).first, 0U);
+  EXPECT_EQ(verdict(0, 0).verdict, AlignVerdict::Same);
+  StepValue right = sum(5), wrong = sum(6);
+  right.shape = wrong.shape = {};
+  EXPECT_EQ(alignRecordings(run(right), run(right)).verdict, AlignVerdict::Same);
+  EXPECT_EQ(alignRecordings(run(right), run(wrong)).first, 0U);
+}
+
+TEST(Alignment, ResultsWithoutAPartnerAreTold) {
+  RunRecording a{.kind = "DebugMode log"}, b = a;
+  a.steps = {step("aten.max", {sum(1)}, {sum(2), sum(3)})};
+  b.steps = {step("aten.max", {sum(1)}, {sum(2)})};
+  EXPECT_THAT(alignRecordings(a, b).notes,
+              ElementsAre("1 results have none of their size in the other run: nothing is said of them"));
+}
+
 TEST(Alignment, OfAnotherBatchPairsEveryStepAndJudgesNone) {
   const Aligned aligned("mlp-eager.json", "mlp-eager-b2.json");
   EXPECT_EQ(aligned.all.first, SIZE_MAX);
@@ -181,10 +302,6 @@ TEST(Alignment, OfAnotherBatchPairsEveryStepAndJudgesNone) {
 TEST(Alignment, WithoutHashesOfInputsFollowsTensorsOrShapes) {
   const Aligned aligned("mlp-eager-plain.json", "mlp-eager-plain.json");
   EXPECT_EQ(aligned.all.verdict, AlignVerdict::Same);
-}
-
-RunStep step(const std::string& op, std::vector<StepValue> inputs, std::vector<StepValue> outputs) {
-  return {.name = op, .op = op, .inputs = std::move(inputs), .outputs = std::move(outputs)};
 }
 
 TEST(Alignment, TheFirstOtherBitsAreTheFaultWhereAllBeforeIsEqual) {
