@@ -41,10 +41,17 @@ void printRanks(const RanksDoc& doc) {
     fmt::print("  {} {} differs\n", row.number, row.compileId);
     printGroups(row.groups);
   }
+  if (doc.uncomparedMessages > 0)
+    fmt::print("{} not compared: the other end is in no record, or in one that has forgotten its first\n",
+               counted(doc.uncomparedMessages, "message"));
   for (const auto& culprit : doc.culprits) {
-    fmt::print("{} {} {} where {} wait{} in collective {}, {}\n", ranksName(culprit.ranks),
-               culprit.ranks.size() == 1 ? "issues" : "issue", culprit.mismatch, ranksName(culprit.waiting),
-               culprit.waiting.size() == 1 ? "s" : "", culprit.number, culprit.collective);
+    if (culprit.isUnfinished)
+      fmt::print("collective {}, {}, does not end: {} wait{} in it\n", culprit.number, culprit.collective,
+                 ranksName(culprit.waiting), culprit.waiting.size() == 1 ? "s" : "");
+    else
+      fmt::print("{} {} {} where {} wait{} in collective {}, {}\n", ranksName(culprit.ranks),
+                 culprit.ranks.size() == 1 ? "issues" : "issue", culprit.mismatch, ranksName(culprit.waiting),
+                 culprit.waiting.size() == 1 ? "s" : "", culprit.number, culprit.collective);
     fmt::print("  done last:\n");
     printGroups(culprit.lastDone);
   }

@@ -75,8 +75,9 @@ TEST(FlightMessages, RanksOfAGroupAreThoseOfTheWorld) {
 }
 
 TEST(FlightCoalesced, EveryCallOfANumberIsCompared) {
-  const std::vector<Call> usual{{0, 1, "all_reduce"}, {1, 1, "all_gather"}, {2, 1, "coalesced"}},
-      other{{0, 1, "all_reduce", "completed", false, 9}, {1, 1, "all_gather"}, {2, 1, "coalesced"}};
+  const std::vector<Call> usual{
+      {0, 1, "all_reduce", "scheduled"}, {1, 1, "all_gather", "scheduled"}, {2, 1, "coalesced"}},
+      other{{0, 1, "all_reduce", "scheduled", false, 9}, {1, 1, "all_gather", "scheduled"}, {2, 1, "coalesced"}};
   const auto same = diagnosed("coalesced_same", {usual, usual, usual});
   EXPECT_FALSE(same.culprit);
   EXPECT_EQ(same.timeline[0].groups[0].what, "all_reduce of f32[4, 3]; all_gather of f32[4, 3]");
@@ -88,11 +89,34 @@ TEST(FlightCoalesced, EveryCallOfANumberIsCompared) {
 
 TEST(FlightCoalesced, TheEndOfABatchOfMessagesIsNoCollective) {
   const auto found = diagnosed("coalesced_messages",
-                               {{{0, 1, "all_reduce"}, {1, 1, "send 0->1", "completed", true}, {2, 1, "coalesced"}},
-                                {{0, 1, "all_reduce"}, {1, 1, "recv 1<-0", "completed", true}, {2, 1, "coalesced"}},
+                               {{{0, 1, "all_reduce"}, {1, 1, "send 0->1", "scheduled", true}, {2, 1, "coalesced"}},
+                                {{0, 1, "all_reduce"}, {1, 1, "recv 1<-0", "scheduled", true}, {2, 1, "coalesced"}},
                                 {{0, 1, "all_reduce"}}});
   EXPECT_FALSE(found.culprit);
-  EXPECT_EQ(found.timeline.size(), 2U);
+  ASSERT_EQ(found.timeline.size(), 2U);
+  EXPECT_EQ(found.timeline[1].groups[0].what, "message of f32[4, 3]");
+  EXPECT_EQ(found.uncomparedMessages, 0);
+}
+
+/// The record of the end says how far all of them are; what was issued alone has a state of its own.
+TEST(FlightCoalesced, CallsAreAsFarAsTheirEnd) {
+  const std::vector<Call> sends{{0, 1, "send 0->1", "completed", true},
+                                {1, 2, "send 0->1", "scheduled", true},
+                                {2, 1, "coalesced", "started", true}},
+      receives{{0, 1, "recv 1<-0", "completed", true},
+               {1, 2, "recv 1<-0", "scheduled", true},
+               {2, 1, "coalesced", "started"}};
+  const auto messages = diagnosed("coalesced_started", {sends, receives});
+  ASSERT_TRUE(messages.culprit);
+  EXPECT_TRUE(messages.culprit->isUnfinished);
+  EXPECT_EQ(messages.culprit->number, 1);
+  EXPECT_EQ(messages.culprit->collective, "message of f32[4, 3] (started)");
+  EXPECT_EQ(messages.timeline[0].groups[0].what, "message of f32[4, 3]");
+  const std::vector<Call> calls{
+      {0, 1, "all_gather", "scheduled"}, {1, 1, "all_gather", "scheduled"}, {2, 1, "coalesced", "started"}};
+  const auto collectives = diagnosed("coalesced_gathers", {calls, calls, calls});
+  ASSERT_TRUE(collectives.culprit);
+  EXPECT_EQ(collectives.culprit->collective, "all_gather of f32[4, 3]; all_gather of f32[4, 3] (started)");
 }
 
 TEST(FlightStates, WhatHasEndedSomewhereHasMet) {
@@ -102,6 +126,8 @@ TEST(FlightStates, WhatHasEndedSomewhereHasMet) {
   ASSERT_TRUE(found.culprit) << "rank 1 wrote its record a little earlier";
   EXPECT_EQ(found.culprit->number, 2);
   EXPECT_EQ(found.culprit->ranks, std::vector<int>{1});
+  EXPECT_FALSE(found.timeline[0].differs());
+  EXPECT_EQ(found.timeline[0].groups[0].what, "all_reduce of f32[4, 3] (completed, started)");
 }
 
 TEST(FlightStates, WhatAllHaveIssuedAndHasNotEndedIsTold) {
@@ -111,6 +137,7 @@ TEST(FlightStates, WhatAllHaveIssuedAndHasNotEndedIsTold) {
   EXPECT_EQ(found.culprit->number, 2);
   EXPECT_EQ(found.culprit->collective, "all_gather of f32[4, 3] (started)");
   EXPECT_EQ(found.culprit->mismatch, "a call that does not end");
+  EXPECT_TRUE(found.culprit->isUnfinished);
 }
 
 TEST(FlightRings, AGroupThatARingHasForgottenIsNotMissing) {
@@ -118,6 +145,61 @@ TEST(FlightRings, AGroupThatARingHasForgottenIsNotMissing) {
                                          {{900, 1, "all_gather"}},
                                          {{0, 1, "all_reduce", "completed", false, 4, "7"}, {1, 1, "all_gather"}}});
   EXPECT_FALSE(found.culprit);
+}
+
+/// Rank 0's ring begins within a coalesced call, then at its end, then at the end of a batch of messages.
+TEST(FlightRings, MayBeginAnywhereInACoalescedCall) {
+  const std::vector<Call> call{{10, 5, "reduce_scatter", "scheduled"},
+                               {11, 5, "all_gather", "scheduled"},
+                               {12, 5, "coalesced"},
+                               {13, 6, "all_reduce"},
+                               {14, 7, "broadcast"}};
+  const std::vector<Call> batch{{9, 4, "all_reduce"},
+                                {10, 1, "recv 1<-0", "scheduled", true},
+                                {11, 1, "send 1->0", "scheduled", true},
+                                {12, 5, "coalesced"},
+                                {13, 6, "all_reduce"},
+                                {14, 7, "broadcast"}};
+  struct Ring {
+    const char* name;
+    const std::vector<Call>& whole;
+    std::size_t first;
+  };
+  for (const Ring& ring : {Ring{"rings_within", call, 1}, {"rings_end", call, 2}, {"rings_batch", batch, 3}}) {
+    const std::vector<Call> rest(ring.whole.begin() + std::ptrdiff_t(ring.first), ring.whole.end());
+    const auto found = diagnosed(ring.name, {rest, ring.whole, ring.whole});
+    EXPECT_FALSE(found.culprit) << ring.name;
+    for (const auto& row : found.timeline) EXPECT_EQ(row.groups.size(), 1U) << ring.name << row.number;
+    ASSERT_GE(found.timeline.size(), 2U) << ring.name;
+    EXPECT_EQ(found.timeline.back().groups[0].ranks, (std::vector<int>{0, 1, 2})) << ring.name;
+    EXPECT_EQ((found.timeline.end() - 2)->groups[0].ranks, (std::vector<int>{0, 1, 2})) << ring.name;
+  }
+}
+
+TEST(FlightRings, SayHowManyMessagesAreNotCompared) {
+  const auto found = diagnosed("rings_messages",
+                               {{{2001, 1, "send 0->1", "completed", true}, {2002, 2, "send 0->1", "scheduled", true}},
+                                {{2001, 1, "recv 1<-0", "completed", true}}});
+  EXPECT_FALSE(found.culprit);
+  EXPECT_EQ(found.uncomparedMessages, 3);
+  EXPECT_TRUE(found.timeline.empty());
+}
+
+TEST(FlightRanks, NumbersAreNotCut) {
+  const auto found = diagnosed("numbers", {{{0, 2147483647, "all_reduce"}}, {{0, 2147483647, "all_reduce"}}});
+  ASSERT_EQ(found.timeline.size(), 1U);
+  EXPECT_EQ(found.timeline[0].number, 2147483647);
+  const std::string large = "\x8a" + std::string(1, char(8)) + std::string("\x01\x00\x00\x00\x00\x00\x00\x40", 8);
+  const auto folder = flightFolder("numbers_large", {{entryOf({0, 1, "all_reduce"})}, {}});
+  const std::string entry = dictOf(
+      {{"collective_seq_id", large}, {"profiling_name", pickled("nccl:all_reduce")}, {"state", pickled("started")}});
+  for (const char* name : {"nccl_trace_rank_0", "nccl_trace_rank_1"})
+    writePickle(folder / name, dictOf({{"entries", listOf({entry})}}));
+  const auto diagnosis = diagnoseRanks(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(diagnosis && diagnosis->culprit);
+  EXPECT_EQ(diagnosis->timeline[0].number, 0x4000000000000001);
+  EXPECT_EQ(diagnosis->culprit->number, 0x4000000000000001);
 }
 
 TEST(FlightRanks, StopAtDifferentNumbersInDifferentGroups) {
@@ -169,7 +251,18 @@ TEST(HostileFlights, RepeatedValuesDoNotGrow) {
   expectQuickRefusal("flights_keys", dictOf({{"entries", repeated(dictOf(keys), 20000)}}), "no sequence number");
   const std::string name =
       dictOf({{"collective_seq_id", pickled(1)}, {"profiling_name", pickled(std::string(1 << 20, 'x'))}});
+  const std::string brief = dictOf({{"collective_seq_id", pickled(1)}, {"state", pickled("x")}});
+  expectQuickRefusal("flights_brief", dictOf({{"entries", repeated(brief, 200000)}}), "larger than the file can be");
   expectQuickRefusal("flights_names", dictOf({{"entries", repeated(name, 100000)}}), "larger than the file can be");
+}
+
+TEST(HostileFlights, GroupsThatShareADescriptionDoNotGrow) {
+  const std::string shared =
+      dictOf({{"desc", pickled(std::string(4096, 'd'))}, {"ranks", listOf({pickled(0), pickled(1)})}});
+  std::string configs = "}(" + pickled("first") + shared + "q" + std::string(1, char(7));
+  for (int i = 0; i < 20000; ++i) configs += pickled(std::to_string(i)) + "h" + std::string(1, char(7));
+  expectQuickRefusal("flights_groups", dictOf({{"pg_config", configs + "u"}, {"entries", listOf({})}}),
+                     "larger than the file can be");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ struct DifferingGraphDoc {
   KERF_FIELDS(compileId, stage, index, groups)
 };
 struct TimelineRowDoc {
-  int number = 0;
+  std::int64_t number = 0;
   std::string compileId;
   std::vector<RankGroupDoc> groups;
 
@@ -77,20 +77,22 @@ struct TimelineRowDoc {
 };
 struct CulpritDoc {
   std::vector<int> ranks, waiting;
-  int number = 0;
+  std::int64_t number = 0;
   std::string collective, mismatch;
   std::vector<RankGroupDoc> lastDone;
+  bool isUnfinished = false;  ///< all ranks issue it, and it ends nowhere
 
-  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone)
+  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished)
 };
 struct RanksDoc {
   std::vector<int> ranks;
   std::vector<int> absent;  ///< ranks of which there is no file
   std::vector<DifferingGraphDoc> graphs;
   std::vector<TimelineRowDoc> timeline;
-  std::vector<CulpritDoc> culprits;  ///< the first collective that does not meet; none where all do
+  std::vector<CulpritDoc> culprits;     ///< the first collective that does not meet; none where all do
+  std::int64_t uncomparedMessages = 0;  ///< whose other end is in no record, or in one that has forgotten its first
 
-  KERF_FIELDS(ranks, absent, graphs, timeline, culprits)
+  KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages)
 };
 struct RanksRequest {
   using Answer = RanksDoc;

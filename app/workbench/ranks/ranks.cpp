@@ -128,7 +128,8 @@ Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
     doc.timeline.push_back({row.number, row.compileId, docsOf(row.groups)});
   if (const auto& culprit = diagnosis.culprit)
     doc.culprits.push_back({culprit->ranks, culprit->waiting, culprit->number, culprit->collective, culprit->mismatch,
-                            docsOf(culprit->lastDone)});
+                            docsOf(culprit->lastDone), culprit->isUnfinished});
+  doc.uncomparedMessages = diagnosis.uncomparedMessages;
   return doc;
 }
 

@@ -18,7 +18,17 @@ constexpr std::size_t mostValues = 20'000'000;
 constexpr std::uintmax_t mostBytes = std::uintmax_t{1} << 30;
 /// More of them no record has: pickles may name one value any number of times.
 constexpr std::size_t mostKeys = 256, longestName = 4096, mostMembers = 1 << 20;
-constexpr std::string_view tooLarge = " is damaged: its entries are larger than the file can be";
+constexpr std::string_view tooLarge = " is damaged: its groups or entries are larger than the file can be";
+
+/// Bytes that what is read of a file may take. Every part of a record takes a few times the bytes of its pickle, unless
+/// the pickle names one value again and again.
+std::size_t roomOf(std::size_t fileBytes) { return 16 * fileBytes + (std::size_t{1} << 20); }
+/// Takes them; false where there is no such room.
+bool takeRoom(std::size_t& room, std::size_t bytes) {
+  if (bytes >= room) return room = 0, false;
+  room -= bytes;
+  return true;
+}
 
 /// A value of a pickle, read leniently: what is not there or is something else is empty.
 class Pickled {
@@ -35,16 +45,12 @@ class Pickled {
     return value().kind == Kind::Int ? std::optional(value().integer) : std::nullopt;
   }
   bool isTrue() const { return value().kind == Kind::Bool && value().integer != 0; }
-  std::vector<Pickled> items() const {
-    std::vector<Pickled> result;
-    for (const std::uint32_t item : value().items) result.emplace_back(*m_pickle, item);
-    return result;
-  }
+  std::size_t size() const { return value().items.size(); }
   Pickled item(std::size_t at) const { return {*m_pickle, value().items[at]}; }
   std::optional<Pickled> find(std::string_view key) const {
     if (!isDict() || value().items.size() > 2 * mostKeys) return std::nullopt;
     for (std::size_t i = 0; i + 1 < value().items.size(); i += 2)
-      if (Pickled(*m_pickle, value().items[i]).text() == key) return Pickled(*m_pickle, value().items[i + 1]);
+      if (item(i).value().kind == Kind::String && item(i).value().text == key) return item(i + 1);
     return std::nullopt;
   }
   std::string text(std::string_view key) const {
@@ -124,20 +130,23 @@ std::vector<int> membersOf(const Pickled& config) {
   return ranks;
 }
 
-void readGroups(const Pickled& root, FlightLog& log) {
+/// False where the groups need more than the room.
+bool readGroups(const Pickled& root, FlightLog& log, std::size_t room) {
+  constexpr std::size_t nodeBytes = 64;  // of the map, about
   const auto configs = root.find("pg_config");
-  if (!configs || !configs->isDict()) return;
-  const auto items = configs->items();
-  std::size_t room = mostMembers;
-  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    const std::string name = items[i + 1].text("name"), description = items[i + 1].text("desc");
-    const std::string key = name.empty() ? items[i].text() : name;
-    std::vector<int> members = membersOf(items[i + 1]);
-    room -= std::min(room, members.size());
-    if (room == 0) return;
-    if (!members.empty())
-      log.groups[description.empty() ? key : fmt::format("{} ({})", key, description)] = std::move(members);
+  if (!configs || !configs->isDict()) return true;
+  for (std::size_t i = 0; i + 1 < configs->size(); i += 2) {
+    const Pickled config = configs->item(i + 1);
+    const std::string name = config.text("name"), description = config.text("desc");
+    std::string key = name.empty() ? configs->item(i).text() : name;
+    if (!description.empty()) key += fmt::format(" ({})", description);
+    std::vector<int> members = membersOf(config);
+    const std::size_t bytes =
+        nodeBytes + sizeof(decltype(log.groups)::value_type) + key.size() + members.size() * sizeof(int);
+    if (!takeRoom(room, bytes)) return false;
+    if (!members.empty()) log.groups[std::move(key)] = std::move(members);
   }
+  return true;
 }
 
 }  // namespace
@@ -173,7 +182,7 @@ Result<FlightEntry> readEntry(const Pickled& entry, std::size_t place, const std
   if (result.isMessage) result.route = routeOf(result.op);
   result.operands = operandsOf(entry, room);
   result.state = entry.text("state");
-  room -= std::min(room, result.group.size() + result.op.size() + result.state.size());
+  takeRoom(room, sizeof(FlightEntry) + result.group.size() + result.op.size() + result.state.size());
   return result;
 }
 
@@ -194,10 +203,10 @@ Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank) 
   FlightLog log;
   log.rank = rank;
   log.file = path.filename().string();
-  readGroups(root, log);
-  std::size_t room = 64 * bytes.size() + (std::size_t{1} << 20);
-  for (const Pickled& entry : entries->items()) {
-    KERF_TRY(FlightEntry one, readEntry(entry, log.entries.size(), path.string(), room));
+  std::size_t room = roomOf(bytes.size());
+  if (!readGroups(root, log, room)) return fail(ErrorCode::BadInput, "{}{}", path.string(), tooLarge);
+  for (std::size_t at = 0; at < entries->size(); ++at) {
+    KERF_TRY(FlightEntry one, readEntry(entries->item(at), at, path.string(), room));
     if (room == 0) return fail(ErrorCode::BadInput, "{}{}", path.string(), tooLarge);
     log.entries.push_back(std::move(one));
   }

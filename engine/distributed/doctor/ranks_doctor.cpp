@@ -292,6 +292,7 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   if (flights.size() < 2) return diagnosis;
   KERF_TRY(RanksDiagnosis issued, diagnoseFlights(flights));  // what ran, beside what was compiled
   std::ranges::move(issued.timeline, std::back_inserter(diagnosis.timeline));
+  diagnosis.uncomparedMessages = issued.uncomparedMessages;
   if (issued.culprit) diagnosis.culprit = std::move(issued.culprit);
   return diagnosis;
 }

@@ -26,7 +26,7 @@ struct DifferingGraph {
 
 /// One collective of the timeline.
 struct TimelineRow {
-  int number = 0;  ///< sequence number within its compilation's order
+  std::int64_t number = 0;  ///< sequence number within its compilation's order
   std::string compileId;
   std::vector<RankGroup> groups;  ///< one where all ranks issue the same; "nothing" where a schedule has ended
   bool differs() const { return groups.size() > 1; }
@@ -35,11 +35,12 @@ struct TimelineRow {
 /// The first collective that does not meet.
 struct Culprit {
   std::vector<int> ranks;  ///< those that do not do as most
-  int number = 0;
+  std::int64_t number = 0;
   std::string collective;           ///< what the others issue
   std::string mismatch;             ///< "float32 [5, 4]" beside "float32 [6, 4]"; what is issued instead; or nothing
   std::vector<int> waiting;         ///< ranks that wait for them
   std::vector<RankGroup> lastDone;  ///< what each rank did before
+  bool isUnfinished = false;        ///< all issue it and nobody deviates, but it ends nowhere: `ranks` are all of them
 };
 
 struct RanksDiagnosis {
@@ -47,6 +48,8 @@ struct RanksDiagnosis {
   std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
+  std::int64_t uncomparedMessages =
+      0;  ///< records of messages whose other end is in no record, or in a ring that has rolled
   std::optional<Culprit> culprit;  ///< where all meet: the first that all have issued and that has ended nowhere
 };
 
