@@ -38,5 +38,25 @@ TEST(RanksRecordings, OfOperationsAndAConvNextComeOutAsRecorded) {
   for (const auto& miss : report->differences) ADD_FAILURE() << miss.id << " " << miss.field << ": " << miss.text;
 }
 
+/// A world that only says that it fails agrees with nothing, neither with results nor with refusals.
+TEST(RanksRecordings, WorldsThatFailInOtherWaysDiffer) {
+  const auto folder = recordingsFolder() / "distributed";
+  if (!holdsRanks(folder)) GTEST_SKIP() << "the recordings of several ranks are not here";
+  RecordedWorld broken{.start = {}, .ranks = 2};
+  broken.start = [](int count, const RankBody&) {
+    return std::vector<Result<void>>(std::size_t(count), fail(ErrorCode::Environment, "there is no such device"));
+  };
+  const auto report = checkRanks(folder, broken);
+  ASSERT_TRUE(report) << report.error().text();
+  ASSERT_GT(report->cases, 0);
+  for (const RanksField field : {RanksField::Values, RanksField::Refusals})
+    EXPECT_EQ(report->fields[std::size_t(field)].equal, 0) << ranksFieldNames[std::size_t(field)];
+  EXPECT_EQ(int(report->differences.size()), report->cases);
+  const auto same = checkRanks(folder, RecordedWorld{.start = {}, .ranks = 2});
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(same->cases, report->cases);
+  for (const auto& miss : same->differences) ADD_FAILURE() << miss.id << " " << miss.field << ": " << miss.text;
+}
+
 }  // namespace
 }  // namespace kerf

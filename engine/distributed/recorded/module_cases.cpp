@@ -232,8 +232,21 @@ std::string stepDifference(const ModuleStep& own, const ModuleStep& asked) {
   return {};
 }
 
+/// What both worlds say where threads fail: a refusal, in the same words, of what PyTorch refuses too.
+void noteFailures(const ModuleCase& test, bool isRefused, const Error& asked, const Result<void>& outcome,
+                  RanksReport& report) {
+  if (!isRefused) return report.note(test.id, RanksField::Values, "fails on threads: " + asked.text());
+  std::string text;
+  if (outcome)
+    text = "runs where threads refuse";
+  else if (outcome.error().code != asked.code || outcome.error().message != asked.message)
+    text = fmt::format("fails in another way than threads: {}; threads: {}", outcome.error().text(), asked.text());
+  report.note(test.id, RanksField::Refusals, text);
+}
+
 /// The module on fewer ranks than were recorded, in the report's world and on threads: what it does is the same.
-Result<void> compareWorlds(const ModuleCase& test, const DeviceMesh& recordedMesh, RanksReport& report) {
+Result<void> compareWorlds(const ModuleCase& test, const DeviceMesh& recordedMesh, bool isRefused,
+                           RanksReport& report) {
   Sizes sizes(recordedMesh.dims(), 1);
   sizes.back() = report.world.ranks;
   KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
@@ -241,7 +254,7 @@ Result<void> compareWorlds(const ModuleCase& test, const DeviceMesh& recordedMes
   const auto asked = stepsOn(test, mesh, {}, onThreads);
   const auto outcome = stepsOn(test, mesh, report.world, own);
   if (!asked) {
-    report.note(test.id, RanksField::Refusals, outcome ? "runs where threads refuse" : "");
+    noteFailures(test, isRefused, asked.error(), outcome, report);
     return {};
   }
   std::string text = outcome ? "" : "fails: " + outcome.error().text();
@@ -263,7 +276,7 @@ Result<void> checkModuleCase(const Json& line, const SavedTensors& tensors, Rank
   if (!meshSizes.is_array()) return {};  // the recording's own processes died
   KERF_TRY(const Sizes sizes, readSizes(meshSizes));
   KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
-  if (report.world.ranks != 0) return compareWorlds(test, mesh, report);
+  if (report.world.ranks != 0) return compareWorlds(test, mesh, isRefused, report);
   std::vector<ModuleStep> ranks;
   const auto outcome = stepsOn(test, mesh, report.world, ranks);
   if (report.ran(test.id, isRefused, outcome, [&] { return refusalDifference(test, ranks); }))
