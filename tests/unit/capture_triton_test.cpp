@@ -68,7 +68,7 @@ TEST(TritonTrace, HasARecordForEachCompilationTextAndLaunchedKernel) {
 }
 
 /// "3 <- model.py:14" for each line.
-std::vector<std::string> placesOfLines(const trace::SourceLines& lines) {
+std::vector<std::string> placesOfLines(const trace::KernelSourceLines& lines) {
   std::vector<std::string> said;
   for (const auto& line : lines.lines)
     said.push_back(fmt::format("{} <- {}:{}", line.line, lines.files.at(std::size_t(line.file)), line.source));

@@ -149,10 +149,10 @@ bool isInstruction(std::string_view line) {
 
 }  // namespace
 
-SourceLines linesOfMlir(std::string_view text) {
+KernelSourceLines linesOfMlir(std::string_view text) {
   MlirPlaces places(text);
   FileTable files;
-  SourceLines made;
+  KernelSourceLines made;
   eachLineOf(text, [&](int number, std::string_view line) {
     if (line.starts_with('#') || !line.ends_with(')')) return;
     const std::size_t mark = line.rfind(" loc(");
@@ -164,10 +164,10 @@ SourceLines linesOfMlir(std::string_view text) {
   return made;
 }
 
-SourceLines linesOfPtx(std::string_view text) {
+KernelSourceLines linesOfPtx(std::string_view text) {
   const auto paths = filesOfPtx(text);
   FileTable files;
-  SourceLines made;
+  KernelSourceLines made;
   std::optional<SourcePlace> here;
   eachLineOf(text, [&](int number, std::string_view line) {
     if (line.starts_with(".loc")) {

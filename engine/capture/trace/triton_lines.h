@@ -11,14 +11,14 @@ namespace kerf::inline capture::trace {
 
 struct SourceOfLine {
   int line = 0;    ///< of the text, from 1
-  int file = 0;    ///< index into SourceLines::files
+  int file = 0;    ///< index into KernelSourceLines::files
   int source = 0;  ///< line of the file
 
   bool operator==(const SourceOfLine&) const = default;
 };
 
 /// Each file stands there once, however many lines come from it.
-struct SourceLines {
+struct KernelSourceLines {
   std::vector<std::string> files;
   std::vector<SourceOfLine> lines;
 };
@@ -28,9 +28,9 @@ constexpr std::size_t mostPlaceBytes = 4096;
 
 /// Of TTIR and TTGIR: what `loc(…)` at the end of a line names, through its aliases. Of a call that was inlined, the
 /// place of the call. Lines that say nothing, or "unknown", are left out.
-SourceLines linesOfMlir(std::string_view text);
+KernelSourceLines linesOfMlir(std::string_view text);
 /// Of PTX (and AMDGCN): the `.loc` in front of an instruction, with the path of its `.file`; an empty path where the
 /// text does not say it.
-SourceLines linesOfPtx(std::string_view text);
+KernelSourceLines linesOfPtx(std::string_view text);
 
 }  // namespace kerf::inline capture::trace
