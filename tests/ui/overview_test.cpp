@@ -42,6 +42,23 @@ TEST_F(OverviewWindow, IsTheFirstViewOfATraceAndOfNothingElse) {
   EXPECT_EQ(m_window->places().place(), WorkPlace::Overview);
 }
 
+/// A log of kernels has no graph to go to; its page says what ran and where it comes from.
+TEST_F(OverviewWindow, ShowsKernelsOfALogWithoutGraphs) {
+  const auto log = writeFile(
+      "kernels.ndjson",
+      R"({"event_type": "compilation", "stack": [], "payload": {"metadata": {"hash": "ab12cd34ef", "name": "twice", "num_warps": 4}, "file_content": {"twice.ttir": "%0 = f loc(\"m.py\":3:1)\n%1 = f loc(\"m.py\":3:9)\n"}}}
+{"event_type": "launch", "name": "twice", "grid": [8, 2], "compilation_metadata": {"hash": "ab12cd34ef"}, "extracted_args": {"n": {"type": "int", "value": 64}}, "stack": [{"line": 41, "name": "scale", "filename": "m.py", "loc": "x"}]}
+)");
+  open(log);
+  ASSERT_TRUE(test::waitFor([&] { return session().traceLog(session().shownCapture()) && m_window->idle(); }));
+  EXPECT_TRUE(panel().isVisible());
+  if (!panel().rows().empty()) panel().showCompile(panel().rows().front().compile);
+  const auto said = panel().detail().toStdString();
+  for (const char* words :
+       {"twice", "4 warps", "launched once", "[8, 2] ×1", "n: 64", "m.py:41 in scale", "m.py:3", "1-2"})
+    EXPECT_THAT(said, HasSubstr(words));
+}
+
 TEST_F(OverviewWindow, HasEveryCompileIdOnceWithStatusTimeAndWhy) {
   openTrace();
   const auto told = test::cliJson({"show", everyKind});

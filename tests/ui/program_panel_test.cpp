@@ -12,10 +12,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QTabWidget>
 #include <QToolTip>
+#include <QTreeView>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/panels/captures_panel.h"
 #include "ui/panels/program_panel.h"
 
 namespace kerf::ui {
@@ -275,23 +278,81 @@ TEST_F(ProgramWindow, KeepsItsPlaceOverARestart) {
 
 TEST_F(ProgramWindow, ProgramsOfManyLinesAndGraphsAnswerAtOnce) {
   std::string text = "import torch\n@torch.compile(backend='eager')\ndef f(x):\n";
-  for (int i = 0; i < 50; ++i) text += "    x = x + " + std::to_string(i) + "\n    torch._dynamo.graph_break()\n";
+  for (int i = 0; i < 200; ++i) text += "    x = x + " + std::to_string(i) + "\n    torch._dynamo.graph_break()\n";
   text += "    return x\n";
   for (int i = 0; i < 4900; ++i) text += "VALUE_" + std::to_string(i) + " = " + std::to_string(i) + "\n";
   text += "f(torch.ones(3))\n";
   const auto ran = test::cliJson({"capture", writeFile("many.py", text)});
   const auto captured = ran["captured"].toObject();
-  ASSERT_EQ(captured["graphs"].toArray().size(), 50) << ran["exception"].toString().toStdString();
+  ASSERT_EQ(captured["graphs"].toArray().size(), 200) << ran["exception"].toString().toStdString();
   started();
   open(captured["stored"].toObject()["capture"].toString());
   ASSERT_TRUE(test::waitFor([&] {
     const auto known = session().program(session().shownProgram());
-    return known && known->graphs.size() == 50 && m_window->idle();
+    return known && known->graphs.size() == 200 && m_window->idle();
   }));
   EXPECT_GE(panel().source().lineCount(), 5000);
-  EXPECT_EQ(panel().events().model()->rowCount(), 50);
+  EXPECT_EQ(panel().events().model()->rowCount(), 200);
   click(panel().source(), 300);
   EXPECT_EQ(panel().source().chosenLine(), 300);
+}
+
+TEST(ProgramNote, OfALongReasonEnds) {
+  CodeView view;
+  view.resize(400, 300);
+  view.setCode("x = 1\ny = 2");
+  view.setNote(0, {QString(2'000'000, 'w'), "never read"});
+  EXPECT_LE(view.noteRows().size(), 200);
+  EXPECT_LE(view.noteRows().join("").size(), 5000);
+  EXPECT_TRUE(view.noteRows().last().endsWith("…"));
+  view.setNote(0, QStringList(3000, "a"));
+  EXPECT_EQ(view.noteRows().size(), 200);
+  EXPECT_EQ(view.noteRows().last().trimmed(), "…");
+  view.setNote(0, {"short"});
+  EXPECT_EQ(view.noteRows(), QStringList{"short"});
+}
+
+TEST(ProgramRows, LinesTellTheFirstThingsAndHowManyAreLeft) {
+  auto report = madeReport();
+  report.recompiles.assign(5000, report.recompiles[0]);
+  const auto lines = programLines(report);
+  EXPECT_EQ(lines.at(4).things, 5002);
+  EXPECT_TRUE(lines.at(4).tip.endsWith("\nand 4,982 more"));
+  EXPECT_LT(lines.at(4).note.size(), 200);
+}
+
+/// Tables are as wide as their pane: what is beside it would not be seen.
+TEST_F(ProgramWindow, TablesFitTheirPane) {
+  for (const QSize& size : {QSize(1600, 1000), QSize(1366, 768)}) {
+    m_window->resize(size);
+    QTest::qWait(20);
+    for (auto* table : {&panel().frames(), &panel().events()})
+      EXPECT_EQ(table->horizontalScrollBar()->maximum(), 0)
+          << size.width() << " " << table->objectName().toStdString() << " " << table->width();
+  }
+}
+
+TEST_F(ProgramWindow, IsNamedByItsFile) {
+  const auto capture = session().capture(session().shownProgram());
+  EXPECT_TRUE(QString::fromStdString(capture->path).endsWith("/bug.py")) << capture->path;
+  const auto top = m_window->capturesPanel().tree().model()->index(0, 0);
+  EXPECT_EQ(top.data().toString(), "bug.py");
+  const auto graphs = test::cliJson({"show", m_id})["graphs"].toArray();
+  ASSERT_FALSE(graphs.isEmpty());
+  EXPECT_EQ(m_window->capturesPanel().tree().model()->index(0, 0, top).data().toString(),
+            graphs[0].toObject()["name"].toString());
+  EXPECT_THAT(m_window->windowTitle().toStdString(), HasSubstr("bug.py"));
+}
+
+TEST_F(ProgramWindow, SaysThatAnotherIsBeingCaptured) {
+  const auto path = writeFile("long.py", "import time\ntime.sleep(60)\n");
+  workbench::CaptureProgramRequest request;
+  request.path = path.toStdString();
+  session().captureProgram(request);
+  session().captureProgram(request);
+  EXPECT_THAT(m_window->banner().text().toStdString(), HasSubstr("Another program is being captured"));
+  session().cancelCaptureProgram();
+  EXPECT_TRUE(test::waitFor([&] { return m_window->idle(); }));
 }
 
 TEST_F(Window, AsksBeforeAProgramRuns) {
@@ -333,8 +394,23 @@ TEST_F(Window, ShowsAProgramOfWhichNothingBecameAGraph) {
   ASSERT_TRUE(test::waitFor([&] { return session().program(session().shownProgram()) && m_window->idle(); }));
   EXPECT_TRUE(m_window->programPanel().isVisible());
   EXPECT_GT(m_window->programPanel().events().model()->rowCount(), 0);
+  const int skips = session().shownProgram();
   openSample();
   EXPECT_FALSE(m_window->programPanel().isVisible()) << "who opens something else sees that";
+  m_window->open({id});
+  EXPECT_TRUE(m_window->programPanel().isVisible()) << "and it can be shown again";
+  EXPECT_EQ(session().shownProgram(), skips);
+  session().go({session().location().capture, 0, Location::Stage::Captured, -1, {}});
+  EXPECT_FALSE(m_window->programPanel().isVisible()) << "to go back to the graph that was shown is to leave the page";
+  auto& tree = m_window->capturesPanel().tree();
+  QModelIndex row;
+  for (int i = 0; i < tree.model()->rowCount(); ++i)
+    if (tree.model()->index(i, 0).data().toString() == "skips.py") row = tree.model()->index(i, 0);
+  ASSERT_TRUE(row.isValid());
+  QTest::mouseClick(tree.viewport(), Qt::LeftButton, Qt::NoModifier, tree.visualRect(row).center());
+  EXPECT_TRUE(m_window->programPanel().isVisible()) << "a click in the tree";
+  session().close(skips);
+  EXPECT_FALSE(m_window->programPanel().isVisible());
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace {
 using workbench::ProgramBreak, workbench::ProgramFrame, workbench::ReportedGraph, workbench::ProgramReport;
 using LineKind = ProgramLine::Kind;
 
+constexpr int mostTold = 20;  ///< of one line
+
 QString say(const char* words) { return QCoreApplication::translate("kerf::ui::ProgramRows", words); }
 
 QString breakTitle(const ProgramBreak& item) {
@@ -30,14 +32,6 @@ QStringList breakNote(const ProgramBreak& item) {
   return note;
 }
 
-QString frameTitle(const ProgramFrame& frame) {
-  auto title = say("Frame %1 %2: %3, %4")
-                   .arg(text(frame.id), text(frame.name))
-                   .arg(plural(qint64(frame.guards.size()), say("guard")), plural(frame.runs, say("run")));
-  if (frame.milliseconds >= 0) title += say(", compiled in %1").arg(formatMilliseconds(frame.milliseconds));
-  return title;
-}
-
 QStringList recompileNote(const workbench::ProgramRecompile& item, const ProgramFrame* frame) {
   QStringList note{say("Compiled again: %1").arg(text(item.guard))};
   if (frame) note << "  " + say("as %1").arg(text(frame->id));
@@ -51,11 +45,31 @@ void addRemark(ProgramLines& lines, std::int64_t line, LineKind kind, const QStr
   const auto [at, isNew] = lines.try_emplace(int(line));
   auto& known = at->second;
   if (isNew || kind < known.kind) known.kind = kind;
-  known.tip += (known.tip.isEmpty() ? "" : "\n") + note.first();
-  known.note += note;
+  if (known.things++ < mostTold) {
+    known.tip += (known.tip.isEmpty() ? "" : "\n") + note.first();
+    known.note += note;
+  }
+}
+
+/// What stands at a line is told up to a number; the list of what happened has all.
+void sayMore(ProgramLines& lines) {
+  for (auto& [line, remark] : lines) {
+    if (remark.things <= mostTold) continue;
+    const auto more = say("and %1 more").arg(formatCount(remark.things - mostTold));
+    remark.tip += "\n" + more;
+    remark.note << more;
+  }
 }
 
 }  // namespace
+
+QString frameTitle(const ProgramFrame& frame) {
+  auto title = say("Frame %1 %2: %3, %4")
+                   .arg(text(frame.id), text(frame.name))
+                   .arg(plural(qint64(frame.guards.size()), say("guard")), plural(frame.runs, say("run")));
+  if (frame.milliseconds >= 0) title += say(", compiled in %1").arg(formatMilliseconds(frame.milliseconds));
+  return title;
+}
 
 QString letterOf(LineKind kind) {
   constexpr const char* letters[] = {"B", "R", "S", "F"};
@@ -71,6 +85,7 @@ ProgramLines programLines(const ProgramReport& report) {
     addRemark(lines, item.line, LineKind::Recompile, recompileNote(item, frame));
   }
   for (const auto& frame : report.frames) addRemark(lines, frame.line, LineKind::Frame, {frameTitle(frame)});
+  sayMore(lines);
   return lines;
 }
 

@@ -16,6 +16,7 @@ struct ProgramLine {
   Kind kind = Kind::Frame;
   QString tip;       ///< one row for each thing
   QStringList note;  ///< the same with reasons and what to do
+  int things = 0;    ///< how many; tip and note tell the first ones and how many are left
 };
 /// "B", "R", "S", "F".
 QString letterOf(ProgramLine::Kind kind);
@@ -54,9 +55,12 @@ struct ProgramBytecode {
 };
 ProgramBytecode bytecodeRows(const std::vector<workbench::ProgramInstruction>& code);
 
-using ProgramFrameModel = TableModel<workbench::ProgramFrame>;
+/// Rows that lie in the report: copies of frames with thousands of instructions would hold the window up.
+using ProgramFramePtr = std::shared_ptr<const workbench::ProgramFrame>;
+using ReportedGraphPtr = std::shared_ptr<const workbench::ReportedGraph>;
+using ProgramFrameModel = TableModel<ProgramFramePtr>;
 using ProgramGuardModel = TableModel<workbench::ProgramGuard>;
-using ProgramGraphModel = TableModel<workbench::ReportedGraph>;
+using ProgramGraphModel = TableModel<ReportedGraphPtr>;
 using ProgramNodeModel = TableModel<ProgramNodeRow>;
 using ProgramEventModel = TableModel<ProgramEvent>;
 std::unique_ptr<ProgramFrameModel> makeProgramFrameModel();
@@ -65,6 +69,8 @@ std::unique_ptr<ProgramGraphModel> makeProgramGraphModel();
 std::unique_ptr<ProgramNodeModel> makeProgramNodeModel();
 std::unique_ptr<ProgramEventModel> makeProgramEventModel();
 
+/// "Frame [0/0] f: 3 guards, 2 runs, compiled in 12 ms".
+QString frameTitle(const workbench::ProgramFrame& frame);
 /// "1.2 µs", "340 ns"; empty where it was not measured.
 QString formatNanoseconds(double nanoseconds);
 /// Sum of what is measured; -1: nothing is.

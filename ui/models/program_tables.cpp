@@ -7,7 +7,7 @@
 namespace kerf::ui::inline models {
 namespace {
 
-using workbench::ProgramFrame, workbench::ReportedGraph, workbench::ProgramGuard;
+using workbench::ProgramFrame, workbench::ProgramGuard;
 
 QColor colorOfEvent(ProgramLine::Kind kind) {
   return kind == ProgramLine::Kind::Break   ? theme().bad
@@ -28,32 +28,44 @@ auto tipOf(QString (*whole)(const Row&)) {
   return [whole](const Row& row, int role) { return role == Qt::ToolTipRole ? QVariant(whole(row)) : QVariant(); };
 }
 
+/// All that the columns say: some are hidden in narrow windows.
+QString frameTip(const ProgramFrame& frame) {
+  auto tip = frameTitle(frame);
+  if (frame.line > 0) tip += "\n" + QString("line %1").arg(frame.line);
+  tip += "\n" + plural(qint64(frame.graphs.size()), "graph");
+  if (const double cost = guardCost(frame); cost >= 0)
+    tip += "\n" + QString("guards checked in %1").arg(formatNanoseconds(cost));
+  if (!frame.because.empty()) tip += "\n" + QString("compiled again because %1").arg(text(frame.because));
+  return tip;
+}
+
 }  // namespace
 
 std::unique_ptr<ProgramFrameModel> makeProgramFrameModel() {
-  const auto dot = [](const ProgramFrame& frame, int role) {
+  const auto dot = [](const ProgramFramePtr& frame, int role) {
     if (role != Qt::DecorationRole) return QVariant();
-    return dotIcon(frame.because.empty() ? theme().good : theme().warn, frame.because.empty());
+    return dotIcon(frame->because.empty() ? theme().good : theme().warn, frame->because.empty());
   };
-  return std::make_unique<ProgramFrameModel>(std::vector<Column<ProgramFrame>>{
-      {"Id", [](const ProgramFrame& frame) { return text(frame.id); }, {}, false, dot},
-      {"Frame", [](const ProgramFrame& frame) { return text(frame.name); }},
-      {"Line", [](const ProgramFrame& frame) { return lineText(frame.line); },
-       [](const ProgramFrame& frame) { return QVariant(qint64(frame.line)); }, true},
-      {"Runs", [](const ProgramFrame& frame) { return formatCount(frame.runs); },
-       [](const ProgramFrame& frame) { return QVariant(qint64(frame.runs)); }, true},
-      {"Graphs", [](const ProgramFrame& frame) { return formatCount(qint64(frame.graphs.size())); },
-       [](const ProgramFrame& frame) { return QVariant(qint64(frame.graphs.size())); }, true},
-      {"Guards", [](const ProgramFrame& frame) { return formatCount(qint64(frame.guards.size())); },
-       [](const ProgramFrame& frame) { return QVariant(qint64(frame.guards.size())); }, true},
-      {"Check", [](const ProgramFrame& frame) { return formatNanoseconds(guardCost(frame)); },
-       [](const ProgramFrame& frame) { return QVariant(guardCost(frame)); }, true},
+  const auto tip = tipOf<ProgramFramePtr>([](const ProgramFramePtr& frame) { return frameTip(*frame); });
+  return std::make_unique<ProgramFrameModel>(std::vector<Column<ProgramFramePtr>>{
+      {"Id", [](const ProgramFramePtr& frame) { return text(frame->id); }, {}, false, dot},
+      {"Frame", [](const ProgramFramePtr& frame) { return text(frame->name); }, {}, false, tip},
+      {"Line", [](const ProgramFramePtr& frame) { return lineText(frame->line); },
+       [](const ProgramFramePtr& frame) { return QVariant(qint64(frame->line)); }, true},
+      {"Runs", [](const ProgramFramePtr& frame) { return formatCount(frame->runs); },
+       [](const ProgramFramePtr& frame) { return QVariant(qint64(frame->runs)); }, true},
+      {"Graphs", [](const ProgramFramePtr& frame) { return formatCount(qint64(frame->graphs.size())); },
+       [](const ProgramFramePtr& frame) { return QVariant(qint64(frame->graphs.size())); }, true},
+      {"Guards", [](const ProgramFramePtr& frame) { return formatCount(qint64(frame->guards.size())); },
+       [](const ProgramFramePtr& frame) { return QVariant(qint64(frame->guards.size())); }, true},
+      {"Check", [](const ProgramFramePtr& frame) { return formatNanoseconds(guardCost(*frame)); },
+       [](const ProgramFramePtr& frame) { return QVariant(guardCost(*frame)); }, true},
       {"Compiled in",
-       [](const ProgramFrame& frame) {
-         return frame.milliseconds < 0 ? QString() : formatMilliseconds(frame.milliseconds);
+       [](const ProgramFramePtr& frame) {
+         return frame->milliseconds < 0 ? QString() : formatMilliseconds(frame->milliseconds);
        },
-       [](const ProgramFrame& frame) { return QVariant(frame.milliseconds); }, true},
-      {"Compiled again because", [](const ProgramFrame& frame) { return text(frame.because); }}});
+       [](const ProgramFramePtr& frame) { return QVariant(frame->milliseconds); }, true},
+      {"Failed guard", [](const ProgramFramePtr& frame) { return text(frame->because); }, {}, false, tip}});
 }
 
 std::unique_ptr<ProgramGuardModel> makeProgramGuardModel() {
@@ -67,16 +79,16 @@ std::unique_ptr<ProgramGuardModel> makeProgramGuardModel() {
 }
 
 std::unique_ptr<ProgramGraphModel> makeProgramGraphModel() {
-  const auto kept = [](const ReportedGraph& graph, int role) {
-    if (role == Qt::DecorationRole) return dotIcon(theme().accent, graph.stored >= 0);
-    if (role == Qt::ToolTipRole && graph.stored < 0) return QVariant(QString("This graph is not kept"));
+  const auto kept = [](const ReportedGraphPtr& graph, int role) {
+    if (role == Qt::DecorationRole) return dotIcon(theme().accent, graph->stored >= 0);
+    if (role == Qt::ToolTipRole && graph->stored < 0) return QVariant(QString("This graph is not kept"));
     return QVariant();
   };
-  return std::make_unique<ProgramGraphModel>(std::vector<Column<ReportedGraph>>{
-      {"Graph", [](const ReportedGraph& graph) { return text(graph.name); }, {}, false, kept},
-      {"Nodes", [](const ReportedGraph& graph) { return formatCount(qint64(graph.nodes.size())); },
-       [](const ReportedGraph& graph) { return QVariant(qint64(graph.nodes.size())); }, true},
-      {"Ran by", [](const ReportedGraph& graph) { return text(graph.ranBy); }}});
+  return std::make_unique<ProgramGraphModel>(std::vector<Column<ReportedGraphPtr>>{
+      {"Graph", [](const ReportedGraphPtr& graph) { return text(graph->name); }, {}, false, kept},
+      {"Nodes", [](const ReportedGraphPtr& graph) { return formatCount(qint64(graph->nodes.size())); },
+       [](const ReportedGraphPtr& graph) { return QVariant(qint64(graph->nodes.size())); }, true},
+      {"Ran by", [](const ReportedGraphPtr& graph) { return text(graph->ranBy); }}});
 }
 
 std::unique_ptr<ProgramNodeModel> makeProgramNodeModel() {
@@ -92,7 +104,8 @@ std::unique_ptr<ProgramEventModel> makeProgramEventModel() {
     return role == Qt::DecorationRole ? dotIcon(colorOfEvent(event.kind), true) : QVariant();
   };
   const auto tip = tipOf<ProgramEvent>([](const ProgramEvent& event) {
-    return event.what + (event.place.isEmpty() ? QString() : "\n" + event.place) +
+    const auto id = event.id.isEmpty() ? QString() : "  " + event.id;
+    return event.what + id + (event.place.isEmpty() ? QString() : "\n" + event.place) +
            (event.advice.isEmpty() ? QString() : "\n" + event.advice);
   });
   return std::make_unique<ProgramEventModel>(std::vector<Column<ProgramEvent>>{

@@ -113,10 +113,12 @@ CapturesPanel::CapturesPanel(Session& session, QWidget* parent)
     if (const int record = m_model->record(index); record >= 0)
       return m_session.showRecord(m_model->captureId(index), record);
     if (const auto place = m_model->location(index); place.capture >= 0) m_session.go(place);
+    showGraphless(index);
   });
   for (const auto signal : {&QTreeView::clicked, &QTreeView::activated})
     connect(m_tree, signal, this, [this](const QModelIndex& index) {
       if (m_model->kind(index) == CaptureTreeModel::Kind::Graph) emit graphPicked();
+      showGraphless(index);
     });
   connect(&session, &Session::capturesChanged, this, &CapturesPanel::showCaptures);
   connect(&session, &Session::loadingProgressed, m_tree->viewport(), qOverload<>(&QWidget::update));
@@ -129,6 +131,15 @@ void CapturesPanel::showCaptures() {
   for (const auto& row : m_model->openRows()) m_tree->expand(row);
   applyFilter();
   showPlace();
+}
+
+/// The page of a capture that has no graph to go to.
+void CapturesPanel::showGraphless(const QModelIndex& index) {
+  const int id = m_model->captureId(index);
+  const bool whole = index.isValid() && m_model->kind(index) == CaptureTreeModel::Kind::Capture;
+  const auto capture = m_session.capture(id);
+  if (whole && capture && capture->graphs.empty() && m_session.hasPage(id) && m_session.shownCapture() != id)
+    m_session.showGraphless(id);
 }
 
 /// Rows whose texts hold what is typed, with what is above and below them.

@@ -32,6 +32,7 @@ class CapturesPanel : public QWidget {
   void showCaptures();
   void showPlace();
   void applyFilter();
+  void showGraphless(const QModelIndex& index);
   void menuAt(const QPoint& position);
 
   Session& m_session;

@@ -20,6 +20,19 @@ namespace kerf::ui::inline panels {
 namespace {
 
 constexpr int mostPaintedChars = 2000;  ///< of one line: longer ones are cut on screen, never in a copy
+constexpr qsizetype mostNoteChars = 4000, mostNoteRows = 200;  ///< of a note: more of it nobody reads
+
+/// What is cut ends with "…".
+QStringList shortNote(const QStringList& note) {
+  QStringList kept;
+  qsizetype left = mostNoteChars;
+  for (const auto& part : note) {
+    kept << (left <= 0 ? QString("  …") : part.size() > left ? part.left(left) + "…" : part);
+    if (part.size() > left) break;
+    left -= part.size();
+  }
+  return kept;
+}
 
 /// One pattern, five groups: comment, string, keyword, dotted call, number.
 const QRegularExpression& tokens() {
@@ -144,7 +157,7 @@ void CodeView::layOutNote() {
   m_noteRows.clear();
   const int advance = std::max(1, QFontMetrics(codeFont()).horizontalAdvance('m'));
   const int room = std::max(24, (viewport()->width() - gutter() - 28) / advance);
-  for (const auto& given : m_note) {
+  for (const auto& given : shortNote(m_note)) {
     qsizetype spaces = 0;
     while (spaces < std::min<qsizetype>(given.size(), 8) && given[spaces] == ' ') ++spaces;
     const QString indent(spaces, ' ');
@@ -157,6 +170,7 @@ void CodeView::layOutNote() {
     }
     m_noteRows << rest;
   }
+  if (m_noteRows.size() > mostNoteRows) m_noteRows = m_noteRows.first(mostNoteRows - 1) << "  …";
 }
 
 /// Rows are lines and, below one of them, its note.

@@ -45,6 +45,7 @@ class CodeView : public QAbstractScrollArea {
   void setNote(int line, const QStringList& note);
   int noteLine() const { return m_noteLine; }
   QStringList note() const { return m_note; }
+  const QStringList& noteRows() const { return m_noteRows; }
   /// Where a line is painted, in the viewport; for tests.
   QPoint placeOf(int line) const;
   /// Shown while there is no code.

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int whereColumn = 0, statusColumn = 1, timeColumn = 2, cacheColumn = 3, whyColumn = 4;
 constexpr int mostOpen = 2000;
+constexpr int mostToldRows = 100;  ///< of one table
 
 QColor colorOf(const QString& status) {
   if (status == "ok" || status == "cache hit") return theme().good;
@@ -57,7 +58,8 @@ const std::vector<LogPart>& parts() {
   static const std::vector<LogPart> all{{"failures", "Why it failed", {"type", "reason", "where"}},
                                         {"breaks", "Where it broke", {"where", "code", "reason"}},
                                         {"recompiles", "Why it was compiled again", {"changed", "before", "after"}},
-                                        {"restarts", "Why it was begun anew", {"because", "reason"}}};
+                                        {"restarts", "Why it was begun anew", {"because", "reason"}},
+                                        {"triton", "Triton kernels", {"kernel"}}};
   return all;
 }
 
@@ -81,10 +83,54 @@ QString changeHtml(const workbench::LogTable& table, const workbench::LogRow& ro
   return html + "</p>";
 }
 
+/// "launched 3 times, grids [8] ×2, [4] ×1" and what else is told of a kernel.
+QString kernelHtml(const workbench::LogTable& table, const workbench::LogRow& row) {
+  const auto told = [&](const char* key) { return cell(table, row, key); };
+  auto html = "<p><b>" + escaped(told("kernel")) + "</b> <span class='quiet'>" + escaped(told("hash")) + "</span>";
+  QStringList about;
+  for (const auto& [key, what] :
+       {std::pair("warps", OverviewPanel::tr("%1 warps")), std::pair("stages", OverviewPanel::tr("%1 stages")),
+        std::pair("shared", OverviewPanel::tr("%1 bytes of shared memory")), std::pair("arch", QString("%1"))})
+    if (const auto value = told(key); !value.empty()) about << what.arg(escaped(value));
+  if (!about.isEmpty()) html += "<br>" + about.join(", ");
+  const auto launches = text(told("launches")).toLongLong();
+  html += "<br>" + OverviewPanel::tr("launched %1")
+                       .arg(launches == 1 ? OverviewPanel::tr("once") : plural(launches, OverviewPanel::tr("time")));
+  if (!told("grids").empty()) html += OverviewPanel::tr(", grids %1").arg(escaped(told("grids")));
+  if (!told("arguments").empty()) html += "<br><code>" + escaped(told("arguments")) + "</code>";
+  if (!told("where").empty())
+    html += "<br><span class='quiet'>" + OverviewPanel::tr("called at %1").arg(escaped(told("where"))) + "</span>";
+  return html;
+}
+
+/// Which lines of the kernel's texts a line of its source became.
+QString kernelLinesHtml(const workbench::LogTable* table, int record) {
+  QString rows;
+  int told = 0, left = 0;
+  for (const auto& row : table ? table->rows : std::vector<workbench::LogRow>()) {
+    if (row.record != record) continue;
+    if (++told > mostToldRows) {
+      ++left;
+      continue;
+    }
+    rows += "<tr>";
+    for (const char* key : {"source", "ttir", "ttgir", "machine"})
+      rows +=
+          "<td style='padding-right: 12px'>" + text(cell(*table, row, key)).section('/', -1).toHtmlEscaped() + "</td>";
+    rows += "</tr>";
+  }
+  if (rows.isEmpty()) return {};
+  const auto more =
+      left > 0 ? "<p class='quiet'>" + OverviewPanel::tr("and %1 more lines").arg(left) + "</p>" : QString();
+  return "<table><tr class='quiet'><td>" + OverviewPanel::tr("Source line") +
+         "</td><td>TTIR</td><td>TTGIR</td><td>PTX</td></tr>" + rows + "</table>" + more;
+}
+
 QString rowHtml(const LogPart& part, const workbench::LogTable& table, const workbench::LogRow& row) {
   if (QLatin1String(part.table) == QLatin1String("recompiles")) return changeHtml(table, row);
-  QString html = "<p>";
-  for (const char* key : part.columns) {
+  const bool kernel = table.name == "triton";
+  QString html = kernel ? kernelHtml(table, row) : QString("<p>");
+  for (const char* key : kernel ? std::vector<const char*>() : part.columns) {
     const auto value = cell(table, row, key);
     if (value.empty()) continue;
     const bool first = key == part.columns.front();
@@ -144,7 +190,8 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   connect(m_tree, &QTreeWidget::currentItemChanged, this, &OverviewPanel::showDetail);
   connect(m_tree, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { open(item); });
   connect(m_detail, &QTextBrowser::anchorClicked, this, &OverviewPanel::follow);
-  for (const auto signal : {&Session::locationChanged, &Session::capturesChanged, &Session::traceLogChanged})
+  for (const auto signal :
+       {&Session::locationChanged, &Session::capturesChanged, &Session::traceLogChanged, &Session::programChanged})
     connect(&session, signal, this, &OverviewPanel::showCapture);
   showCapture();
 }
@@ -154,7 +201,7 @@ QString OverviewPanel::detail() const { return m_detail->toPlainText(); }
 QString OverviewPanel::totals() const { return m_totals->text(); }
 
 void OverviewPanel::showCapture() {
-  const auto capture = m_session.capture(m_session.location().capture);
+  const auto capture = m_session.capture(m_session.shownCapture());
   if (capture) m_session.findTraceLog(capture->id);
   const auto log = capture ? m_session.traceLog(capture->id) : nullptr;
   if (capture == m_capture && log == m_log) return;
@@ -253,6 +300,7 @@ QString OverviewPanel::answerHtml() const {
                      escaped(sentence.text));
   }
   if (!html.isEmpty()) html = "<h3>" + tr("What happened") + "</h3>" + html;
+  html += tableHtml("triton", -1);
   const auto notes = m_log ? m_log->notes : m_capture->notes;
   if (!notes.empty()) html += "<h4>" + tr("Notes") + "</h4>";
   for (const auto& note : notes) html += "<p class='quiet'>" + escaped(note) + "</p>";
@@ -264,8 +312,14 @@ QString OverviewPanel::tableHtml(const char* name, int compile) const {
   const auto& part =
       *std::ranges::find(parts(), QLatin1String(name), [](const LogPart& each) { return QLatin1String(each.table); });
   QString html;
-  for (const auto& row : table ? table->rows : std::vector<workbench::LogRow>())
-    if (row.compile == compile) html += rowHtml(part, *table, row);
+  int told = 0;
+  for (const auto& row : table ? table->rows : std::vector<workbench::LogRow>()) {
+    if (row.compile != compile || ++told > mostToldRows) continue;
+    html += rowHtml(part, *table, row);
+    if (table->name == "triton") html += kernelLinesHtml(m_log->table("triton-lines"), row.record);
+  }
+  if (told > mostToldRows)
+    html += "<p class='quiet'>" + tr("and %1 more").arg(formatCount(told - mostToldRows)) + "</p>";
   return html.isEmpty() ? html : "<h4>" + tr(part.title) + "</h4>" + html;
 }
 
@@ -276,7 +330,7 @@ QString OverviewPanel::compileHtml(int compile) const {
   if (!entry.frame.empty()) html += "<p class='quiet'>" + escaped(entry.frame) + "</p>";
   QString told;
   for (const auto& part : parts()) told += tableHtml(part.table, compile);
-  html += told.isEmpty() && entry.failure.empty()
+  html += told.isEmpty() && entry.failure.empty() && m_capture->kind != "tritonparse"
               ? "<p>" + tr("It went through: no break, no restart, no failure.") + "</p>"
               : told;
   if (!entry.failure.empty() && !told.contains(tr(parts().front().title)))

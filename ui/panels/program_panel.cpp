@@ -57,7 +57,7 @@ ProgramPanel::ProgramPanel(Session& session, QWidget* parent)
       m_graphModel(makeProgramGraphModel().release()),
       m_nodeModel(makeProgramNodeModel().release()),
       m_eventModel(makeProgramEventModel().release()),
-      m_frames(madeTable(m_frameModel, "programFrames", tr("Frames"), 8)),
+      m_frames(madeTable(m_frameModel, "programFrames", tr("Frames"), 1)),
       m_guards(madeTable(m_guardModel, "programGuards", tr("Guards"), 2)),
       m_graphs(madeTable(m_graphModel, "programGraphs", tr("Graphs"), 0)),
       m_nodes(madeTable(m_nodeModel, "programNodes", tr("Nodes of the line"), 0)),
@@ -72,6 +72,8 @@ ProgramPanel::ProgramPanel(Session& session, QWidget* parent)
   m_title->setObjectName("overviewTitle");
   m_totals->setObjectName("quiet");
   m_totals->setWordWrap(true);
+  m_frames->setSpareColumns({7, 2, 6, 4, 8});
+  m_events->setSpareColumns({2});
   m_output->setReadOnly(true);
   m_output->setFont(codeFont());
   m_output->setAccessibleName(tr("Output of the program"));
@@ -79,7 +81,7 @@ ProgramPanel::ProgramPanel(Session& session, QWidget* parent)
   m_tabs->setObjectName("programTabs");
   m_tabs->setAccessibleName(tr("Parts of the program"));
   m_tabs->setDocumentMode(true);
-  m_tabs->addTab(m_events, tr("What happened"));
+  m_tabs->addTab(m_events, tr("Events"));
   m_tabs->addTab(bytecodePage(), tr("Bytecode"));
   m_tabs->addTab(guardsPage(), tr("Guards"));
   m_tabs->addTab(m_graphs, tr("Graphs"));
@@ -95,7 +97,7 @@ ProgramPanel::ProgramPanel(Session& session, QWidget* parent)
   m_content->setChildrenCollapsible(false);
   m_content->setStretchFactor(0, 1);
   m_content->setStretchFactor(1, 1);
-  m_content->setSizes({500, 560});
+  m_content->setSizes({450, 610});
   auto* head = new QVBoxLayout;
   head->setContentsMargins(14, 10, 14, 8);
   head->setSpacing(2);
@@ -149,7 +151,7 @@ void ProgramPanel::connectTables() {
   });
   connect(m_frames, &DataTable::picked, this, [this](int row) {
     showFrame();
-    if (const auto line = m_frameModel->row(row).line; line > 0) m_source->choose(int(line));
+    if (const auto line = m_frameModel->row(row)->line; line > 0) m_source->choose(int(line));
   });
   connect(m_events, &DataTable::picked, this, [this](int row) {
     const auto event = m_eventModel->row(row);
@@ -218,9 +220,12 @@ void ProgramPanel::showProgram() {
   m_title->setText(captureTitle(text(path)));
   m_title->setToolTip(text(path));
   m_totals->setText(program ? totalsOf(*program) : QString());
-  m_frameModel->setRows(program ? program->frames : std::vector<workbench::ProgramFrame>());
+  std::vector<ProgramFramePtr> frames;
+  if (program)
+    for (const auto& each : program->frames) frames.emplace_back(program, &each);
+  m_frameModel->setRows(std::move(frames));
   m_eventModel->setRows(program ? programEvents(*program) : std::vector<ProgramEvent>());
-  m_nodeModel->setRows({});
+  showNodes(0);
   m_output->setPlainText(program ? text(program->output) + text(program->errors) : QString());
   m_frames->setHint(!program                   ? QString()
                     : program->error.isEmpty() ? tr("No frame was compiled. The program must call "
@@ -239,9 +244,9 @@ void ProgramPanel::showProgram() {
 void ProgramPanel::showFrame() {
   const auto* shown = frame();
   m_guardModel->setRows(shown ? shown->guards : std::vector<workbench::ProgramGuard>());
-  std::vector<workbench::ReportedGraph> graphs;
+  std::vector<ReportedGraphPtr> graphs;
   for (const int graph : shown ? shown->graphs : std::vector<int>())
-    graphs.push_back(m_program->graphs[std::size_t(graph)]);
+    graphs.emplace_back(m_program, &m_program->graphs[std::size_t(graph)]);
   m_graphModel->setRows(std::move(graphs));
   m_guards->setHint(shown ? tr("This frame has no guards.") : tr("Choose a frame: its guards appear here."));
   m_graphs->setHint(shown ? tr("This frame calls no graph: it only goes on in other frames.")

@@ -129,7 +129,8 @@ void RunsPanel::fillCaptures() {
       if (capture->loading || !capture->error.empty()) continue;
       const auto path = text(capture->path);
       const auto file = QFileInfo(path).fileName(), title = captureTitle(path);
-      combo->addItem(title == file ? nameWithFolder(path) : title, capture->id);
+      const auto id = capture->name == capture->path ? QString() : "  " + text(capture->name);
+      combo->addItem((title == file ? nameWithFolder(path) : title) + id, capture->id);
       combo->setItemData(combo->count() - 1, path, Qt::ToolTipRole);
     }
     const int found = m_chosen ? combo->findData(chosen) : -1;

@@ -16,11 +16,11 @@
 namespace kerf::ui::inline panels {
 namespace {
 constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
+constexpr int leastWidest = 96, leastStretched = 140;  ///< what long texts keep where columns give way
 constexpr int sortArrowWidth = 12, iconWidth = 22, padding = 22;
 
 /// The width above which columns are cut so that `over` pixels are saved in all; at least `leastWidest`.
 int capOf(std::vector<int> widths, int over) {
-  constexpr int leastWidest = 96;
   std::ranges::sort(widths, std::greater<>());
   int cap = widths.front();
   for (std::size_t i = 0; i < widths.size() && over > 0; ++i) {  // the i + 1 widest have the width `cap` by now
@@ -102,19 +102,39 @@ bool DataTable::isFree(int column) const {
          !m_chosen.contains(titleOf(column));
 }
 
+bool DataTable::isStretched(int column) const {
+  return horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
+}
+
+/// Below which a column does not give way.
+int DataTable::leastWidth(int column) const {
+  const int wanted = m_wanted[std::size_t(column)];
+  if (m_chosen.contains(titleOf(column)) && !isStretched(column)) return m_chosen.value(titleOf(column)).toInt();
+  return std::min(wanted, isStretched(column) ? leastStretched : leastWidest);
+}
+
+void DataTable::hideSpareColumns() {
+  int over = -viewport()->width();
+  for (int column = 0; column < model()->columnCount(); ++column)
+    if (!isColumnHidden(column) || std::ranges::find(m_spare, column) != m_spare.end()) over += leastWidth(column);
+  for (const int column : m_spare) {
+    const bool hidden = over > 0;
+    if (hidden) over -= leastWidth(column);
+    if (hidden != isColumnHidden(column)) setColumnHidden(column, hidden);
+  }
+}
+
 /// A few long names do not push the other columns out of sight: the widest ones give way, and tool tips have all of them.
 void DataTable::layOutColumns() {
   if (m_wanted.size() != std::size_t(model()->columnCount())) return;
+  hideSpareColumns();
   int total = 0;
-  bool stretches = false;
   std::vector<int> widths;
   for (int column = 0; column < model()->columnCount(); ++column) {
-    stretches |= horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
     if (isFree(column)) widths.push_back(m_wanted[std::size_t(column)]);
-    if (!isColumnHidden(column)) total += isFree(column) ? widths.back() : m_chosen.value(titleOf(column)).toInt();
+    if (!isColumnHidden(column)) total += isFree(column) ? widths.back() : leastWidth(column);
   }
-  const int over = total - viewport()->width();
-  const int cap = stretches || widths.empty() ? mostColumn : capOf(widths, over);
+  const int cap = widths.empty() ? mostColumn : capOf(widths, total - viewport()->width());
   m_fitting = true;
   for (int column = 0; column < model()->columnCount(); ++column)
     if (isFree(column))
@@ -214,7 +234,8 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   const int column = horizontalHeader()->logicalIndexAt(help->pos());
   const auto title = column < 0 ? QString() : titleOf(column);
   // What the header itself asks for: its padding cuts titles that would fit otherwise.
-  if (title.isEmpty() || horizontalHeader()->sectionSizeHint(column) <= columnWidth(column)) return QTableView::eventFilter(watched, event);
+  if (title.isEmpty() || horizontalHeader()->sectionSizeHint(column) <= columnWidth(column))
+    return QTableView::eventFilter(watched, event);
   QToolTip::showText(help->globalPos(), title, horizontalHeader()->viewport());
   return true;
 }

@@ -33,6 +33,8 @@ class DataTable : public QTableView {
   /// Column widths from the first rows; the stretching column takes the rest.
   void fitColumns();
   void setStretchColumn(int column);
+  /// Columns that are hidden, the first ones first, where there is no room for all; a tool tip is to say what they say.
+  void setSpareColumns(std::vector<int> columns) { m_spare = std::move(columns); }
   /// Widths that the user gave columns, by their titles; fitColumns() leaves those alone.
   QVariantMap chosenWidths() const { return m_chosen; }
   void setChosenWidths(const QVariantMap& widths);
@@ -59,6 +61,9 @@ class DataTable : public QTableView {
  private:
   int widthOf(int column) const;
   bool isFree(int column) const;
+  bool isStretched(int column) const;
+  int leastWidth(int column) const;
+  void hideSpareColumns();
   void layOutColumns();
   QString titleOf(int column) const;
 
@@ -66,6 +71,7 @@ class DataTable : public QTableView {
   QString m_hint;
   QVariantMap m_chosen;
   std::vector<int> m_wanted;  ///< pixels, by column
+  std::vector<int> m_spare;
   bool m_quiet = false;
   bool m_fitting = false;  ///< widths change, but not by the user's hand
 };

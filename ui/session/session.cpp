@@ -82,6 +82,7 @@ void Session::openNamed(const std::string& name) {
   if (known != m_captures.end()) {
     const auto doc = known->second;
     if (doc->loading) return;
+    if (doc->error.empty() && doc->graphs.empty() && hasPage(doc->id)) return showGraphless(doc->id);
     if (doc->error.empty()) return go({doc->id, 0, Location::Stage::Captured, -1, {}});
     close(doc->id);
   }
@@ -128,7 +129,7 @@ void Session::opened(int id, Result<std::vector<workbench::CaptureIndex>> result
     if (&index != &result->back()) ++m_nextId;
   }
   emit capturesChanged();
-  if (m_showNext && isProgram(id) && capture(id)->graphs.empty()) return showGraphless(id);
+  if (m_showNext && capture(id)->graphs.empty() && hasPage(id)) return showGraphless(id);
   if (!m_showNext || capture(id)->graphs.empty()) return;
   m_showNext = false;
   go({id, 0, Location::Stage::Captured, -1, {}});
@@ -209,7 +210,6 @@ void Session::close(int capture) {
   m_plants.erase(doc->name);
   m_logs.erase(capture);
   m_programs.erase(capture);
-  if (m_graphless == capture) m_graphless = -1;
   m_jobs.cancel("log:" + QString::number(capture));
   m_jobs.cancel("program:" + QString::number(capture));
   m_jobs.cancel("ranks:" + QString::number(capture));
@@ -223,6 +223,7 @@ void Session::close(int capture) {
     emit recordChanged();
   }
   emit capturesChanged();
+  if (m_graphless == capture) leaveGraphless();
   if (m_location.capture == capture) emptyPlace();
 }
 

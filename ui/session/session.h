@@ -89,7 +89,12 @@ class Session : public QObject {
   void cancelCaptureProgram();
   /// The captured program that is looked at; -1: none. One of which nothing became a graph has no place to go to.
   int shownProgram() const;
-  void showGraphless(int program);
+  /// Shows the page of a program or trace without graphs, until another place is gone to or it is closed.
+  void showGraphless(int capture);
+  /// Whether a capture has a page that needs no graph.
+  bool hasPage(int capture) const { return isTrace(capture) || isProgram(capture); }
+  /// The capture that is looked at, even if it has no graph; -1: none.
+  int shownCapture() const { return m_graphless >= 0 ? m_graphless : m_location.capture; }
 
   // Place and selection
   const Location& location() const { return m_location; }
@@ -309,6 +314,7 @@ class Session : public QObject {
   void openNamed(const std::string& name);
   void opened(int id, Result<std::vector<workbench::CaptureIndex>> result);
   void emptyPlace();
+  void leaveGraphless();
   void compile();
   void findGuards();
   void enter(const Location& location);
@@ -365,7 +371,7 @@ class Session : public QObject {
   ValueDocPtr m_value;
   RunsDocPtr m_runs;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture
-  int m_graphless = -1;                                            ///< capture: a program without graphs that is shown
+  int m_graphless = -1;                                            ///< capture without graphs that is shown
   std::map<int, ProgramDocumentPtr> m_programs;                    ///< by capture
   std::map<std::string, QString> m_plants;                         ///< by the capture's name
   std::map<std::pair<int, int>, RecordedCodePtr> m_code;           ///< by capture and graph

@@ -10,7 +10,7 @@ namespace kerf::ui::inline session {
 void Session::go(const Location& location) {
   const auto doc = capture(location.capture);
   if (!doc || location.graph < 0 || location.graph >= int(doc->graphs.size())) return;
-  m_graphless = -1;
+  leaveGraphless();
   auto* known = &stateFor(location.key());
   if (m_graph && m_location.sameGraph(location)) return showGraph(location, m_graph);
   if (key() == location.key()) {

@@ -1,4 +1,6 @@
 // Session: captured programs: what torch.compile made of them, and running one in the sandbox.
+#include <utility>
+
 #include <QFileInfo>
 
 #include "ui/session/job_names.h"
@@ -21,15 +23,17 @@ ProgramDocumentPtr Session::program(int capture) const {
   return found == m_programs.end() ? nullptr : found->second;
 }
 
-int Session::shownProgram() const {
-  if (m_graphless >= 0) return m_graphless;
-  return isProgram(m_location.capture) ? m_location.capture : -1;
-}
+int Session::shownProgram() const { return isProgram(shownCapture()) ? shownCapture() : -1; }
 
-void Session::showGraphless(int program) {
-  m_graphless = program;
+void Session::showGraphless(int capture) {
+  m_graphless = capture;
   m_showNext = false;
   emit programChanged();
+}
+
+/// What took its place is shown.
+void Session::leaveGraphless() {
+  if (std::exchange(m_graphless, -1) >= 0) emit programChanged();
 }
 
 void Session::findProgram(int capture) {
@@ -53,8 +57,10 @@ void Session::findProgram(int capture) {
 }
 
 void Session::captureProgram(workbench::CaptureProgramRequest request) {
-  if (m_jobs.busy(captureJob)) return;
   const auto name = QFileInfo(text(request.path)).fileName();
+  if (m_jobs.busy(captureJob))
+    return emit failed(tr("%1 was not captured").arg(name),
+                       tr("Another program is being captured. Wait until it has ended, or stop it."));
   m_jobs.submit<Result<workbench::ProgramDoc>>(
       captureJob,
       [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },

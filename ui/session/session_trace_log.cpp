@@ -7,13 +7,18 @@ namespace kerf::ui::inline session {
 namespace {
 /// What the overview shows; the other tables may have millions of rows.
 constexpr const char* shownTables = "compiles,stacks,recompiles,breaks,restarts,failures";
+constexpr const char* tritonTables = "compiles,stacks,triton,triton-lines";
+
+workbench::CompileLogRequest shownOf(const CaptureDoc& capture) {
+  return {capture.name, capture.kind == "tritonparse" ? tritonTables : shownTables};
+}
 }  // namespace
 
 bool Session::isTrace(int capture) const {
   const auto doc = this->capture(capture);
-  return doc && !doc->loading && doc->error.empty() &&
-         (doc->kind == "torch_trace" || doc->kind == "torch_logs" || doc->kind == "tritonparse") &&
-         !doc->compiles.empty();
+  if (!doc || doc->loading || !doc->error.empty()) return false;
+  return doc->kind == "tritonparse" ||
+         ((doc->kind == "torch_trace" || doc->kind == "torch_logs") && !doc->compiles.empty());
 }
 
 TraceLogPtr Session::traceLog(int capture) const {
@@ -27,8 +32,9 @@ void Session::findTraceLog(int capture) {
   if (!m_differ) m_differ = m_workers.forJob();
   m_jobs.submit<Result<workbench::CompileLogDoc>>(
       job,
-      [worker = m_differ, request = workbench::CompileLogRequest{this->capture(capture)->name, shownTables}](
-          std::stop_token stop) { return worker->perform(request, {{}, stop}); },
+      [worker = m_differ, request = shownOf(*this->capture(capture))](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
       [this, capture](Result<workbench::CompileLogDoc> result) {
         if (!this->capture(capture)) return;
         auto known = std::make_shared<TraceLogDoc>();

@@ -280,9 +280,10 @@ void MainWindow::connectSession() {
 
 void MainWindow::showTitle() {
   const auto& place = m_session.location();
-  const auto capture = m_session.capture(place.capture);
+  const auto capture = m_session.capture(m_session.shownCapture());
   if (!capture) return setWindowTitle(tr("Kerf Studio"));
-  const auto stage = place.aotStage.empty() ? QString() : tr(", %1").arg(titleOfStage(place.aotStage));
+  const auto stage =
+      place.aotStage.empty() || place.capture != capture->id ? QString() : tr(", %1").arg(titleOfStage(place.aotStage));
   setWindowTitle(captureTitle(text(capture->path)) + stage + tr(" – Kerf Studio"));
 }
 

@@ -148,7 +148,7 @@ void MainWindow::connectPanels() {
   connect(m_pane, &GraphPane::doubtPicked, this, [this] { raisePanel("accuracy"); });
   connect(m_overview, &OverviewPanel::graphPicked, this, &MainWindow::goToGraph);
   connect(m_overview, &OverviewPanel::recordPicked, this,
-          [this](int record) { m_session.showRecord(m_session.location().capture, record); });
+          [this](int record) { m_session.showRecord(m_session.shownCapture(), record); });
   connect(m_ranks, &RanksPanel::graphPicked, this, [this] { m_places->go(WorkPlace::Graph); });
   connect(m_runs, &RunsPanel::stagePicked, this, [this] {
     m_places->go(WorkPlace::Graph);
@@ -219,13 +219,12 @@ QString MainWindow::screenName() const {
 }
 
 void MainWindow::showCentre() {
-  const bool capture = m_session.location().capture >= 0, program = m_session.shownProgram() >= 0;
-  const bool graphless = program && m_session.shownProgram() != m_session.location().capture;
-  const bool overview = capture && m_places->place() == WorkPlace::Overview;
-  m_stack->setCurrentWidget(graphless || (program && overview) ? static_cast<QWidget*>(m_program)
-                            : overview                         ? static_cast<QWidget*>(m_overview)
-                            : m_session.graph()                ? m_graphPage
-                                                               : m_stack->widget(0));
+  const int capture = m_session.shownCapture();
+  const bool graphless = capture != m_session.location().capture;
+  const bool overview = graphless || (capture >= 0 && m_places->place() == WorkPlace::Overview);
+  QWidget* page = m_overview;
+  if (m_session.isProgram(capture)) page = m_program;
+  m_stack->setCurrentWidget(overview ? page : m_session.graph() ? m_graphPage : m_stack->widget(0));
 }
 
 /// A trace is looked over before anything else is done with it; somebody who goes to a graph sees that.

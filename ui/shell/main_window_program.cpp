@@ -42,7 +42,8 @@ void MainWindow::connectProgram() {
   };
   connect(m_program, &ProgramPanel::editorAsked, this, edit);
   connect(m_programSource, &ProgramSource::editorAsked, this, edit);
-  connect(&m_session, &Session::programChanged, this, &MainWindow::showCentre);
+  for (const auto show : {&MainWindow::showCentre, &MainWindow::showTitle})
+    connect(&m_session, &Session::programChanged, this, show);
 }
 
 void MainWindow::goToProgramNode(int graph, const QString& node) {

@@ -39,7 +39,7 @@ void Screenshot::poll() {
   m_quiet = m_window.idle() ? m_quiet + 1 : 0;
   if (m_quiet < quietPolls) return;
   m_quiet = 0;
-  if (!m_options.paths.isEmpty() && !m_window.session().graph()) {
+  if (!m_options.paths.isEmpty() && !m_window.session().graph() && m_window.session().shownCapture() < 0) {
     m_timer.stop();
     return emit finished(2, m_problem.isEmpty() ? tr("nothing could be opened") : m_problem);
   }
