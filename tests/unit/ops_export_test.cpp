@@ -218,6 +218,24 @@ TEST(ExportOps, LossesAgreeWithTheirFormulas) {
       0.96, 1e-6);
 }
 
+/// The norms are over what both are together: three equal numbers and one of them repeated point the same way.
+TEST(ExportOps, CosineSimilarityExpandsBeforeItsNorms) {
+  const Tensor many = tensorOf({3, 4}, std::vector<double>(12, 1)), one = tensorOf({1, 4}, {1, 1, 1, 1});
+  for (const auto& [x, y] : {std::pair(many, one), std::pair(one, many)}) {
+    const Tensor similar = callTensor("aten.cosine_similarity.default", {x, y, std::int64_t{0}});
+    ASSERT_EQ(similar.numel(), 4);
+    for (const double value : valuesOf(similar)) EXPECT_NEAR(value, 1, 1e-6);
+  }
+}
+
+TEST(ExportOps, AdjointOfATensorWithoutDimensionsIsItsConjugate) {
+  const Tensor number = callTensor("aten.complex.default", {tensorOf({}, {1}), tensorOf({}, {2})});
+  const Tensor turned = callTensor("aten.adjoint.default", {number});
+  EXPECT_EQ(turned.dim(), 0);
+  EXPECT_EQ(callTensor("aten.imag.default", {turned}).itemAsDouble(), -2);
+  EXPECT_EQ(callTensor("aten.adjoint.default", {tensorOf({}, {3})}).itemAsDouble(), 3);
+}
+
 TEST(ExportOps, NormalisesAsTheNativeOpsDo) {
   const Tensor x = wave({2, 4, 3}), weight = wave({4}, 1), bias = wave({4}, 2);
   const Value group = call("aten.group_norm.default", {x, std::int64_t{2}, weight, bias});

@@ -176,10 +176,10 @@ Result<Value> klProgram(const BoundArguments& args, const OpRunner& run) {
   return reduced(run, loss, args.integer(2));
 }
 
-/// cosine_similarity(x1, x2, dim, eps): norms are kept above eps.
+/// cosine_similarity(x1, x2, dim, eps): norms are those of what both are together, and are kept above eps.
 Result<Value> cosineProgram(const BoundArguments& args, const OpRunner& run) {
   std::array<Value, 2> units{args.values[0], args.values[1]};
-  if (args.tensor(0).dim() != args.tensor(1).dim()) {  // norms are those of what both are together
+  if (!checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes())) {
     KERF_TRY(const SymSizes sizes, broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()));
     for (Value& unit : units) {
       KERF_TRY(unit, run.value("aten.expand.default"_op, {unit, intList(sizes)}, {}));

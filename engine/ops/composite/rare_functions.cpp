@@ -180,10 +180,14 @@ Result<Value> rreluInPlace(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.copy_.default"_op, {args.values[0], made});
 }
 
-/// The conjugate of the last two dimensions exchanged.
+/// The conjugate of the last two dimensions exchanged; of a tensor without dimensions its conjugate.
 Result<Value> adjointProgram(const BoundArguments& args, const OpRunner& run) {
-  if (args.tensor(0).dim() < 2) return mismatch(args, "needs at least 2 dimensions, got {}", args.tensor(0).dim());
-  KERF_TRY(const Value turned, run.value("aten.transpose.int"_op, {args.values[0], SI(-2), SI(-1)}));
+  const std::int64_t dims = args.tensor(0).dim();
+  if (dims == 1) return mismatch(args, "needs no dimension, or at least 2, got 1");
+  Value turned = args.values[0];
+  if (dims > 0) {
+    KERF_TRY(turned, run.value("aten.transpose.int"_op, {args.values[0], SI(-2), SI(-1)}));
+  }
   return isComplex(args.tensor(0).dtype()) ? run.value("aten.conj.default"_op, {turned}) : Result<Value>(turned);
 }
 

@@ -20,9 +20,11 @@ Result<Value> reversed(const PythonCall& call, const Tensor& self) {
 }
 
 Result<Value> adjoint(const PythonCall& call, const Tensor& self) {
-  if (self.dim() == 0) return Value(self);
-  if (self.dim() < 2) return fail(ErrorCode::ShapeMismatch, "getattr: a tensor without two dimensions has no adjoint");
-  KERF_TRY(const Value turned, swapped(call, self));
+  if (self.dim() == 1) return fail(ErrorCode::ShapeMismatch, "getattr: a tensor of one dimension has no adjoint");
+  Value turned(self);
+  if (self.dim() > 0) {
+    KERF_TRY(turned, swapped(call, self));
+  }
   return isComplex(self.dtype()) ? call.aten("conj.default", {turned}) : Result<Value>(turned);
 }
 
