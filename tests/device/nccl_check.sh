@@ -10,11 +10,13 @@ export KERF_PROCESS_GROUP=${3:-nccl}
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 
-# case NAME STATUS PATTERN COMMAND…: PASS where the command ends with that status and says that.
+# case NAME STATUS PATTERN COMMAND…: PASS where the command ends with that status and says that. PATTERN: one a line, and all
+# of them are said.
+says() { local pattern; while read -r pattern; do grep -qE "$pattern" <<<"$2" || return 1; done <<<"$1"; }
 case_() {
   local name=$1 status=$2 pattern=$3 out got; shift 3
   out=$("$@" 2>&1); got=$?
-  if [[ $got == "$status" ]] && grep -qE "$pattern" <<<"$out"; then
+  if [[ $got == "$status" ]] && says "$pattern" "$out"; then
     printf 'PASS  %-36s %s\n' "$name" "$(tail -n 1 <<<"$out" | cut -c1-100)"; passed=$((passed + 1))
   else
     printf 'FAIL  %-36s exit %s instead of %s\n' "$name" "$got" "$status"; sed 's/^/      /' <<<"$out" | tail -n 25
@@ -34,7 +36,16 @@ ranks() {
   done
 }
 
-compare() { case_ "graph $1" 0 same "$kerf" compare "$work/$1" --backend "$backend"; }
+# compare NAME [COUNT]: the same as on the host, and each rank's device took at least one collective; COUNT 0: none, which
+# NCCL cannot do.
+compare() {
+  local taken='[1-9][0-9]*' over=0 pattern=same rank
+  [[ ${2:-} == 0 ]] && taken=0 over='[1-9][0-9]*'
+  [[ $KERF_PROCESS_GROUP == nccl ]] && for rank in 0 1; do
+    pattern+=$'\n'"rank $rank: $taken collectives of graphs on the device, $over over the host"
+  done
+  case_ "graph $1" 0 "$pattern" "$kerf" compare "$work/$1" --backend "$backend" -v
+}
 f='torch.ops._c10d_functional'
 
 x='x: "f32[4, 6][6, 1]cpu"'
@@ -56,7 +67,7 @@ for op in sum band bor bxor; do
   ranks "all_reduce_i64_$op" 'x: "i64[5][1]cpu"' "r = $f.all_reduce.default(x, '$op', '0')
 w = $f.wait_tensor.default(r)
 return (w,)"
-  compare "all_reduce_i64_$op"
+  compare "all_reduce_i64_$op" "$([[ $op == sum ]] || echo 0)"
 done
 ranks all_reduce_strided "$x" "t = torch.ops.aten.permute.default(x, [1, 0])
 r = $f.all_reduce.default(t, 'sum', '0')

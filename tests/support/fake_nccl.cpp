@@ -18,7 +18,7 @@ namespace {
 
 using kerf::testing_support::FakeStream;
 
-enum Status { success = 0, invalidArgument = 4, remoteError = 6, inProgress = 7 };
+enum Status { success = 0, internalError = 3, invalidArgument = 4, remoteError = 6, inProgress = 7 };
 constexpr int itemBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
 struct Brain {
@@ -271,7 +271,11 @@ int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int o
                  const auto all = own->meet(bytesAt(from, count, type), hangs);
                  if (all.empty()) return;
                  const Bytes result = reduced(all, type, op);
+                 if (own->rank == 1 && count == kerf::testing_support::fakeBreaksOne) own->status = internalError;
                  if (!own->meet({}, false).empty()) std::memcpy(to, result.data(), result.size());
+                 const bool isOne =
+                     count == kerf::testing_support::fakeBreaksOne || count == kerf::testing_support::fakeHangsOne;
+                 if (own->rank == 1 && isOne) own->meet({}, true);
                }});
 }
 int ncclReduceScatter(const void* from, void* to, std::size_t count, int type, int op, void* comm, void* stream) {

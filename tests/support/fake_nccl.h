@@ -10,7 +10,9 @@ struct FakeStream {
   std::atomic<int> pending{0};
 };
 
-/// An all_reduce of so many elements never ends, or fails.
+/// An all_reduce of so many elements never ends, or says that another rank has failed.
 constexpr unsigned long fakeHangs = 13, fakeFails = 17;
+/// Rank 0 of it is done; that of rank 1 fails, or never ends.
+constexpr unsigned long fakeBreaksOne = 19, fakeHangsOne = 23;
 
 }  // namespace kerf::testing_support

@@ -236,6 +236,76 @@ TEST(NcclFailures, ALaterCallSaysWhatFailedBefore) {
   EXPECT_THAT(again, HasSubstr("all_reduce of sum float32 [13] (number 0 of group '0')"));
 }
 
+/// Rank 0 is in its next collective already when NCCL fails on rank 1.
+TEST(NcclFailures, WhatFailsHereIsTheCauseWhereverTheOthersAre) {
+  std::string other;
+  const std::string text = wrong(
+      2,
+      [&](Communicator& link) -> Result<Tensor> {
+        const Tensor breaks = numbers(DType::Float32, {std::int64_t(fakeBreaksOne)}, 0);
+        KERF_CHECK(allReduce(link, worldGroup(2), breaks, "sum"));
+        auto next = allReduce(link, worldGroup(2), numbers(DType::Float32, {4}, 0), "sum");
+        if (link.rank() == 0 && !next) other = next.error().message;
+        return next;
+      },
+      std::chrono::seconds(5));
+  EXPECT_EQ(text, "rank 1 fails in all_reduce of sum float32 [19] (number 0 of group '0'): NCCL says \"an error\"");
+  EXPECT_THAT(other, HasSubstr("rank 0 waited in all_reduce of sum float32 [4] (number "));
+  EXPECT_THAT(other, HasSubstr("for rank 1; rank 1 failed (rank 1 fails in all_reduce of sum float32 [19]"));
+}
+
+TEST(NcclFailures, RanksInDifferentCallsAreNoMismatch) {
+  std::string texts[2];
+  const auto start = [](int n, const RankBody& b) { return ranksOverFakeNccl(n, b, std::chrono::milliseconds(400)); };
+  onRanks(2, start, [&](Communicator& link) -> Result<Tensor> {
+    const Tensor hangs = numbers(DType::Float32, {std::int64_t(fakeHangsOne)}, 0);
+    auto done = allReduce(link, worldGroup(2), hangs, "sum");
+    if (done) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    if (done) done = allReduce(link, worldGroup(2), numbers(DType::Float32, {4}, 0), "sum");
+    if (!done) texts[link.rank()] = done.error().message;
+    return done;
+  });
+  EXPECT_THAT(texts[1],
+              HasSubstr("rank 1 waited in all_reduce of sum float32 [23] (number 0 of group '0'), which has not "
+                        "ended on the device within 400ms; rank 1 waited in barrier"));
+  EXPECT_THAT(texts[0], HasSubstr("rank 0 waited in all_reduce of sum float32 [4]"));
+  for (const std::string& text : texts) EXPECT_THAT(text, ::testing::Not(HasSubstr("differs"))) << text;
+}
+
+thread_local std::vector<void*> endedHere;
+thread_local int finalizedHere = 0;
+std::atomic<int> abortedAfterEnd = 0, endedInAll = 0, abortedInAll = 0;
+
+/// The second communicator's end fails when the first is gone.
+TEST(NcclFailures, ACommunicatorThatHasEndedIsNotAborted) {
+  NcclFunctions nccl = fakeNccl();
+  nccl.finalize = [](void* comm) { return ++finalizedHere == 2 ? 3 : fakeNccl().finalize(comm); };
+  nccl.destroy = [](void* comm) {
+    ++endedInAll;
+    endedHere.push_back(comm);
+    return 0;  // its memory stays, so that it can be told from a new one
+  };
+  nccl.abort = [](void* comm) {
+    ++abortedInAll;
+    if (std::ranges::find(endedHere, comm) != endedHere.end()) return ++abortedAfterEnd, 0;
+    return fakeNccl().abort(comm);
+  };
+  const auto results = runRanks(2, [&](Communicator& control) {
+    const FakeDevice device;
+    const NcclDevice own{device.driver(), fakeEvents(), nccl};
+    const RankBody body = [](Communicator& link) -> Result<void> {
+      for (const char* name : {"0", "1"})
+        KERF_CHECK(allReduce(link, Group{name, {0, 1}}, numbers(DType::Float32, {3}, link.rank()), "sum"));
+      return {};
+    };
+    return runRankOverNccl(control, own, body, std::chrono::seconds(5));
+  });
+  EXPECT_TRUE(firstCause(results));
+  EXPECT_EQ(endedInAll, 2);
+  EXPECT_EQ(abortedInAll, 2);
+  EXPECT_EQ(abortedAfterEnd, 0);
+}
+
 TEST(NcclLibrary, SaysWhatIsMissing) {
   const auto none = openNccl({"libthere-is-no-such-nccl.so.2"});
   ASSERT_FALSE(none);

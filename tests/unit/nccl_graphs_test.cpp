@@ -2,11 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
 #include "engine/backend/cuda/device_link.h"
 #include "engine/distributed/group/collectives.h"
 #include "engine/distributed/group/rank_kernels.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/log_sinks.h"
 #include "tests/support/nccl_on_host.h"
 
 namespace kerf {
@@ -46,6 +53,7 @@ class RankDevice {
     const DeviceOp* const row = findDeviceOp(op);
     if (info == nullptr || row == nullptr) return fail(ErrorCode::NotFound, "{}", op);
     KERF_TRY(const BoundArguments bound, bindArguments(*info, std::move(args), {}));
+    if (findDeviceOp(bound) == nullptr) return std::nullopt;
     KERF_TRY(const ValueList outs, results(*row, bound));
     const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks};
     KERF_TRY(const bool done, row->run({parts, bound, outs}));
@@ -206,6 +214,75 @@ TEST(NcclGraphs, WithoutALinkTheHostRunsThem) {
   const auto result = device.run("_c10d_functional.all_reduce.default", {floats({2}, 0), std::string("sum"), world});
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->has_value());
+}
+
+TEST(NcclGraphs, NoTensorsGoOverTheHost) {
+  const FakeDevice fake;
+  RankDevice device(fake.driver());
+  const Value none{ValueList{}};
+  for (const char* op :
+       {"_c10d_functional.all_reduce_coalesced.default", "_c10d_functional.all_reduce_coalesced_.default"}) {
+    const auto result = device.run(op, {none, std::string("sum"), world});
+    ASSERT_TRUE(result) << op << ": " << result.error().text();
+    EXPECT_FALSE(result->has_value()) << op;
+  }
+}
+
+TEST(NcclGraphs, TellHowManyTheDeviceTook) {
+  std::mutex mutex;
+  std::vector<std::string> said;
+  LogLevels levels;
+  levels.set(LogCategory::Run, LogLevel::Info);
+  setLogLevels(levels);
+  {
+    const LogListener listener([&](const LogMessage& message) {
+      const std::scoped_lock lock(mutex);
+      if (message.text.starts_with("rank ")) said.push_back(message.text);
+    });
+    const std::string wrong = onDevices(2, [&](int, RankDevice& device) -> Result<void> {
+      for (const char* op : {"sum", "max", "bxor"}) {
+        const Tensor whole = *Tensor::zeros(DType::Int64, {2});
+        KERF_CHECK(device.run("_c10d_functional.all_reduce.default", {whole, std::string(op), world}));
+      }
+      return {};
+    });
+    EXPECT_EQ(wrong, "");
+  }
+  setLogLevels(LogLevels());
+  std::ranges::sort(said);
+  EXPECT_EQ(said, (std::vector<std::string>{"rank 0: 2 collectives of graphs on the device, 1 over the host",
+                                            "rank 1: 2 collectives of graphs on the device, 1 over the host"}));
+}
+
+/// Ranks that share one device: nobody gets memory that another has.
+TEST(SharedDevice, ThreadsNeverHoldTheSameMemory) {
+  const FakeDevice fake;
+  std::mutex mutex;
+  std::set<DeviceAddress> held;
+  std::atomic<int> twice = 0, taken = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 4000; ++i) {
+          const auto place = fake.driver().allocate(512 * (1 + (i + t) % 3));
+          if (!place) continue;
+          ++taken;
+          {
+            const std::scoped_lock lock(mutex);
+            if (!held.insert(*place).second) ++twice;
+          }
+          std::this_thread::yield();
+          {
+            const std::scoped_lock lock(mutex);
+            held.erase(*place);
+          }
+          fake.driver().release(*place);
+        }
+      });
+  }
+  EXPECT_EQ(taken, 16000);
+  EXPECT_EQ(twice, 0);
 }
 
 }  // namespace

@@ -168,6 +168,7 @@ Result<DeviceAddress> CudaDriver::takeNew(std::int64_t bytes) {
 
 Result<DeviceAddress> CudaDriver::allocate(std::int64_t bytes) {
   const std::int64_t wanted = allocatedBytes(bytes);
+  const std::scoped_lock lock(m_memory);
   if (const auto found = m_unused.find(wanted); found != m_unused.end() && !found->second.empty()) {
     const DeviceAddress address = found->second.back();
     found->second.pop_back();
@@ -190,6 +191,7 @@ void CudaDriver::releaseUnused() {
 }
 
 void CudaDriver::release(DeviceAddress address) {
+  const std::scoped_lock lock(m_memory);
   if (const auto found = m_bytes.find(address); found != m_bytes.end()) m_unused[found->second].push_back(address);
 }
 
@@ -213,6 +215,7 @@ Result<void> CudaDriver::synchronize() const {
 Result<std::chrono::nanoseconds> CudaDriver::timed(
     const std::function<Result<void>()>& work, const std::function<Result<void>(DeviceAddress, std::int64_t)>& read) {
   constexpr std::int64_t scratchBytes = 256 << 20;
+  const std::scoped_lock lock(m_timing);
   if (m_scratch == 0) {
     KERF_TRY(m_scratch, allocate(scratchBytes));
     KERF_CHECK(check(m_f.eventCreate(&m_begin, 0), "timing the CUDA device"));

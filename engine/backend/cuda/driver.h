@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,7 +54,7 @@ struct DriverFunctions {
   int (*graphNodes)(void* graph, void** nodes, std::size_t* count) = nullptr;
 };
 
-/// The first device of this process. What fails on it names the driver's error ("CUDA_ERROR_ILLEGAL_ADDRESS").
+/// One device of this process, shared by all threads that chose it. What fails on it names the driver's error ("CUDA_ERROR_ILLEGAL_ADDRESS").
 class CudaDriver {
  public:
   /// The process's one; made at the first call, never before a fork. Environment where there is no driver or no device.
@@ -92,6 +93,7 @@ class CudaDriver {
 
  private:
   static Result<std::unique_ptr<CudaDriver>> open();
+  // Callers of these hold m_memory.
   Result<DeviceAddress> takeNew(std::int64_t bytes);
   void releaseUnused();
 
@@ -101,6 +103,7 @@ class CudaDriver {
   std::int64_t m_totalBytes = 0;
   void* m_context = nullptr;
   void *m_stream = nullptr, *m_uploads = nullptr;
+  std::mutex m_memory, m_timing;  ///< of m_unused and m_bytes; of m_scratch and the events
   std::map<std::int64_t, std::vector<DeviceAddress>> m_unused;  ///< by bytes
   std::unordered_map<DeviceAddress, std::int64_t> m_bytes;      ///< of everything that was allocated
   DeviceAddress m_scratch = 0;                                  ///< larger than the caches

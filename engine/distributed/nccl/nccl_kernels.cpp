@@ -224,6 +224,13 @@ Result<bool> NcclKernels::collective(const DeviceCall& call) {
   std::string_view name = call.args.op->schema.name;
   name.remove_prefix(name.rfind(':') + 1);
   if (name == "wait_tensor") return waited(call);
+  KERF_TRY(const bool taken, take(call, name));
+  ++(taken ? m_onDevice : m_overHost);
+  return taken;
+}
+
+/// What is not taken goes over the host.
+Result<bool> NcclKernels::take(const DeviceCall& call, std::string_view name) {
   const auto* const kernel = std::ranges::find(ncclKernels, name, &NcclKernel::name);
   const auto* const kernels = dynamic_cast<const RankKernels*>(RankLink::current());
   if (kernel == std::end(ncclKernels) || kernels == nullptr) return false;

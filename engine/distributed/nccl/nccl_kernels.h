@@ -12,8 +12,14 @@ class NcclKernels : public DeviceRankLink {
   explicit NcclKernels(NcclLink& link) : m_link(link) {}
   Result<bool> collective(const DeviceCall& call) override;
 
+  /// Collectives of graphs so far that NCCL took where they lay on the device, and that went over the host.
+  int onDevice() const { return m_onDevice; }
+  int overHost() const { return m_overHost; }
+
  private:
+  Result<bool> take(const DeviceCall& call, std::string_view name);
   NcclLink& m_link;
+  int m_onDevice = 0, m_overHost = 0;
 };
 
 }  // namespace kerf::inline distributed::inline nccl

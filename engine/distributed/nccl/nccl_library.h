@@ -49,7 +49,11 @@ struct NcclFunctions {
   int (*receive)(void* to, std::size_t count, int type, int peer, void* comm, void* stream) = nullptr;
 };
 
-enum NcclStatus : int { ncclDone = 0, ncclStillGoing = 7 };
+enum NcclStatus : int { ncclDone = 0, ncclRemoteError = 6, ncclStillGoing = 7 };
+/// Whether NCCL says that something fails here; what else it says follows from another rank's end.
+constexpr bool isOwnError(int status) {
+  return status != ncclDone && status != ncclRemoteError && status != ncclStillGoing;
+}
 
 /// Environment where none of these libraries is there, or it lacks functions of NCCL 2.14.
 Result<NcclFunctions> openNccl(const std::vector<std::string>& names);

@@ -69,6 +69,7 @@ NcclLink::~NcclLink() {
     }
     if (!settle(status, comm, "the end of group " + key)) return;
     const std::scoped_lock lock(m_calls);
+    m_watch.remove(comm);
     m_nccl.destroy(comm);
   }
 }
@@ -97,7 +98,8 @@ Result<void> NcclLink::settle(int status, void* comm, const std::string& what) {
       if (status == ncclDone) return {};
       if (status != ncclStillGoing)
         m_watch.giveUp(fmt::format("{}: NCCL says \"{}\" ({})", what, m_nccl.errorText(status),
-                                   comm != nullptr ? m_nccl.lastError(comm) : ""));
+                                   comm != nullptr ? m_nccl.lastError(comm) : ""),
+                       isOwnError(status));
       else if (std::chrono::steady_clock::now() > end)
         m_watch.giveUp(fmt::format("{}, which NCCL has not started within {}", what, m_timeout));
     }
@@ -170,11 +172,14 @@ void NcclLink::abandon() {
   m_watch.giveUp("this rank has failed");
 }
 
-/// What NCCL cannot tell, the other communicator can: who does not come any more.
+/// What NCCL cannot tell, the other communicator can: who does not come any more. They meet in a group of another name:
+/// the others may be in any collective of this one.
 std::unexpected<Error> NcclLink::failureError(const Group& group) {
+  if (m_failure.empty() && m_watch.isOwnFailure())
+    m_failure = fmt::format("rank {} fails in {}", rank(), m_watch.failure());
   if (m_failure.empty()) {
     m_failure = fmt::format("rank {} waited in {}", rank(), m_watch.failure());
-    const auto present = barrier(m_control, group);
+    const auto present = barrier(m_control, {group.name + " after a failure", group.ranks});
     m_failure += present ? fmt::format("; ranks {} of its group are all there", fmt::join(group.ranks, ", "))
                          : fmt::format("; {}", present.error().message);
   }

@@ -2,6 +2,7 @@
 
 #include "engine/distributed/nccl/nccl_communicator.h"
 #include "engine/distributed/nccl/nccl_kernels.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline distributed::inline nccl {
 
@@ -29,6 +30,9 @@ Result<void> runRankOverNccl(Communicator& control, const NcclDevice& device, co
   auto done = body(ranks);
   if (done) done = link.finish();
   if (!done) link.abandon();
+  if (kernels.onDevice() + kernels.overHost() > 0)
+    logAt(LogCategory::Run, LogLevel::Info, "rank {}: {} collectives of graphs on the device, {} over the host",
+          link.rank(), kernels.onDevice(), kernels.overHost());
   return done;
 }
 

@@ -31,6 +31,11 @@ void NcclWatch::add(void* comm) {
   m_comms.push_back(comm);
 }
 
+void NcclWatch::remove(void* comm) {
+  const std::scoped_lock lock(m_mutex);
+  std::erase(m_comms, comm);
+}
+
 Result<void> NcclWatch::note(void* comm, std::string what) {
   const std::scoped_lock lock(m_mutex);
   void* event = nullptr;
@@ -56,9 +61,17 @@ std::string NcclWatch::failure() const {
   return m_failure;
 }
 
-void NcclWatch::giveUp(std::string why) {
+bool NcclWatch::isOwnFailure() const {
   const std::scoped_lock lock(m_mutex);
-  if (m_failure.empty()) m_failure = std::move(why);
+  return m_isOwnFailure;
+}
+
+void NcclWatch::giveUp(std::string why, bool isOwn) {
+  const std::scoped_lock lock(m_mutex);
+  if (m_failure.empty()) {
+    m_failure = std::move(why);
+    m_isOwnFailure = isOwn;
+  }
   for (void* const comm : std::exchange(m_comms, {})) m_nccl.abort(comm);
   m_changed.notify_all();
 }
@@ -84,13 +97,13 @@ bool NcclWatch::lookOnce() {
     first = m_pending.front();
   }
   const int state = m_eventFunctions.query(first.event);
-  std::string trouble;
+  Trouble trouble;
   if (state == 0 || state == cudaNotReady)
     trouble = troubleOf(first);
   else
-    trouble = fmt::format("{} failed: {}", first.what, m_driver.check(state, "CUDA").error().message);
-  if (!trouble.empty()) {
-    giveUp(std::move(trouble));
+    trouble = {fmt::format("{}: {}", first.what, m_driver.check(state, "CUDA").error().message), true};
+  if (!trouble.what.empty()) {
+    giveUp(std::move(trouble.what), trouble.isOwn);
     return true;
   }
   if (state == cudaNotReady) {
@@ -105,12 +118,12 @@ bool NcclWatch::lookOnce() {
   return true;
 }
 
-std::string NcclWatch::troubleOf(const Pending& pending) const {
+NcclWatch::Trouble NcclWatch::troubleOf(const Pending& pending) const {
   int status = ncclDone;
   if (m_nccl.asyncError(pending.comm, &status) != ncclDone)
-    return fmt::format("{}: NCCL does not answer", pending.what);
+    return {fmt::format("{}: NCCL does not answer", pending.what), true};
   if (status == ncclDone || status == ncclStillGoing) return {};
-  return fmt::format("{}: NCCL says \"{}\"", pending.what, m_nccl.errorText(status));
+  return {fmt::format("{}: NCCL says \"{}\"", pending.what, m_nccl.errorText(status)), isOwnError(status)};
 }
 
 }  // namespace kerf::inline distributed::inline nccl

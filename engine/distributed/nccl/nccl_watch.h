@@ -23,14 +23,19 @@ class NcclWatch {
 
   /// A communicator that ends with the others when one fails.
   void add(void* comm);
+  /// It is about to be destroyed: nothing of it is pending, and it is not to be aborted any more.
+  void remove(void* comm);
   /// What the stream got last is this collective. Its caller holds the mutex.
   Result<void> note(void* comm, std::string what);
   /// Until everything has ended, or something has failed.
   void wait();
   /// What failed ("all_reduce of … has not ended on the device within 30 s"); empty: nothing.
   std::string failure() const;
-  /// Ends all communicators of this rank: what waits in them on the device returns. Its caller holds the mutex.
-  void giveUp(std::string why);
+  /// Whether that is this rank's own failure, and no other rank's that it waited for.
+  bool isOwnFailure() const;
+  /// Ends all communicators of this rank: what waits in them on the device returns. Its caller holds the mutex. The first
+  /// reason stays.
+  void giveUp(std::string why, bool isOwn = false);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -40,9 +45,13 @@ class NcclWatch {
     std::string what;
     Clock::time_point end;
   };
+  struct Trouble {
+    std::string what;
+    bool isOwn = false;
+  };
   void look(const std::stop_token& stop);
   bool lookOnce();
-  std::string troubleOf(const Pending& pending) const;
+  Trouble troubleOf(const Pending& pending) const;
 
   CudaDriver& m_driver;
   const EventFunctions m_eventFunctions;
@@ -54,6 +63,7 @@ class NcclWatch {
   std::deque<Pending> m_pending;
   std::vector<void*> m_events, m_comms;  ///< events that are free again
   std::string m_failure;
+  bool m_isOwnFailure = false;
   std::jthread m_thread;
 };
 
