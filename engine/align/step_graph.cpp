@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/align/step_writes.h"
 #include "engine/ir/graph_copy.h"
 
 namespace kerf::inline align {
@@ -15,6 +16,7 @@ class StepCut {
 
   Result<StepGraph> run(NodeId node) {
     KERF_CHECK(collect(node));
+    KERF_CHECK(checkWrites(node));
     for (const NodeId id : m_whole.graph.order())
       if (m_border.contains(id)) addInput(id);
     for (const NodeId id : m_whole.graph.order())
@@ -45,6 +47,20 @@ class StepCut {
       open.insert(open.end(), inputs.begin(), inputs.end());
     }
     return {};
+  }
+
+  /// A call that the cut leaves out must not have written into what the cut takes.
+  Result<void> checkWrites(NodeId node) const {
+    std::vector<NodeId> values;
+    for (const NodeId id : m_whole.graph.order())
+      if (id != node && (m_inside.contains(id) || m_border.contains(id))) values.push_back(id);
+    const auto stale =
+        StaleValues(m_whole).before(node, values, [this](NodeId call) { return m_inside.contains(call); });
+    if (!stale) return {};
+    return fail(ErrorCode::UnsupportedOp,
+                "{} writes into the memory of {} before {} is called, and is no part of it: it is not run alone",
+                m_whole.graph.node(stale->call).name(), m_whole.graph.node(stale->value).name(),
+                m_whole.graph.node(node).name());
   }
 
   static Result<void> checkInside(const Node& node) {

@@ -25,7 +25,7 @@ using RecordedValue = std::function<std::optional<Tensor>(const std::string& nod
 
 /// Back from `node` to the nearest values that `recorded` has. NotFound for a node that the graph has not, and where the
 /// value of an input is not recorded (a symbolic size never is); UnsupportedOp for a step that calls a module or a nested
-/// graph.
+/// graph, and where a call that is no part of the cut writes into the memory of a value in it.
 Result<StepGraph> stepGraph(const GraphModule& whole, const std::string& node, const RecordedValue& recorded);
 
 }  // namespace kerf::inline align

@@ -119,15 +119,23 @@ PyObject* transposed(PyObject* self, void* how) {
     for (std::int64_t d = tensor.dim(); d-- > 0;) order.emplace_back(d);
     return computed("torch.ops.aten.permute.default", {tensor, Value(std::move(order))});
   }
-  if (tensor.dim() < 2) {
+  if (name == "H" && tensor.dim() != 0 && tensor.dim() != 2) {
+    PyErr_Format(PyExc_RuntimeError, "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.",
+                 int(tensor.dim()));
+    return nullptr;
+  }
+  if (tensor.dim() == 1) {
     PyErr_Format(PyExc_RuntimeError, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
                  static_cast<const char*>(how), int(tensor.dim()));
     return nullptr;
   }
   const bool conjugates = (name == "mH" || name == "H") && isComplex(tensor.dtype());
+  if (tensor.dim() == 0 && !conjugates) return Py_NewRef(self);
   const CallScope scope;
   auto result =
-      callTorch("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
+      tensor.dim() == 0
+          ? Result<Value>(Value(tensor))
+          : callTorch("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
   if (result && conjugates) result = callTorch("torch.conj", {*result}, {}, OpMode::Real);
   return result ? objectOf(*result).release() : raise(result.error());
 }

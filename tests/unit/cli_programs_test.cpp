@@ -1,4 +1,6 @@
 // kerf capture, and what goes on from a captured program, from the command line.
+#include <map>
+
 #include "tests/support/cli_test.h"
 
 namespace kerf::cli {
@@ -201,6 +203,23 @@ TEST_F(ProgramsTest, ExportedModulesRefuseSizesThatGuardsAndDimsForbid) {
       "Mod(L['x'].size()[0], 2) == 0.\"]\n"
       "[3.0, 3.0, 3.0]\nAssertionError Guard failed: (x.size()[0]//2) == y.size()[0]\n"
       "AssertionError Guard failed: Mod(x.size()[0], 2) == 0\n");
+}
+
+TEST_F(ProgramsTest, StoredGraphsKeepTheLinesOfTheirNodes) {
+  const std::string path = program("lines.py",
+                                   "import torch\n"
+                                   "def helper(x):\n"
+                                   "    return x.sin()\n"
+                                   "@torch.compile(backend='eager')\n"
+                                   "def f(x):\n"
+                                   "    return helper(x) * 2\n"
+                                   "f(torch.ones(2))\n");
+  const std::string capture = runJson({"capture", path})["captured"]["stored"]["capture"];
+  std::map<std::string, std::string> lines;
+  for (const auto& node : runJson({"show", capture + "/g1", "--json"})["nodes"])
+    lines[node["name"]] = node["source_file"].get<std::string>() + ":" + node["source_line"].dump();
+  EXPECT_EQ(lines["sin"], "lines.py:3");
+  EXPECT_EQ(lines["mul"], "lines.py:6");
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ QString groupsHtml(const std::vector<RankGroupDoc>& groups) {
 }
 
 QString culpritText(const CulpritDoc& culprit) {
+  if (culprit.isUnfinished)
+    return say("Collective %1, %2: all ranks issue it, and it does not end")
+        .arg(culprit.number)
+        .arg(text(culprit.collective));
   return (culprit.ranks.size() == 1 ? say("%1 issues %2 where %3 in collective %4, %5")
                                     : say("%1 issue %2 where %3 in collective %4, %5"))
       .arg(rankNames(culprit.ranks), text(culprit.mismatch),

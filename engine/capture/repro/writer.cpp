@@ -66,6 +66,7 @@ class NestedClasses {
   bool isInHeader(const Submodule& submodule) const {
     return m_inHeader.contains(submodule.repr.substr(0, submodule.repr.find('(')));
   }
+  bool keepsStackTraces = false;
   bool firstTime(const GraphModule& module) { return m_written.insert(&module).second; }
 
  private:
@@ -102,7 +103,10 @@ std::string classText(const GraphModule& module, const std::string& className, N
                         classes.value(name, submodule));
   for (const auto& [name, attribute] : module.attributes) text += attributeLine(name, attribute);
   text += "\n\n\n";
-  std::string forward = printPythonCode(module);
+  const auto hasStack = [&](NodeId id) { return !module.graph.node(id).meta().stackTrace.empty(); };
+  PythonCodeOptions options;
+  options.includeStackTraces = classes.keepsStackTraces && std::ranges::any_of(module.graph.order(), hasStack);
+  std::string forward = printPythonCode(module, options);
   while (forward.ends_with('\n')) forward.pop_back();
   forward.erase(0, std::min(forward.find_first_not_of('\n'), forward.size()));
   return text + forward + "\n";
@@ -224,15 +228,15 @@ std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, 
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-}  // namespace
-
-std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options) {
+std::string textOfGraph(const Capture& capture, std::size_t index, const ExportOptions& options,
+                        bool keepsStackTraces) {
   if (index >= capture.graphs.size()) return {};
   CapturedGraph graph = withInputs(capture.graphs[index]);
   if (!isPythonIdentifier(graph.module.className)) graph.module.className = "Repro";  // "<lambda>" of a log
   const ReproEnvelope& envelope = graph.envelope ? *graph.envelope : capture.envelope;
   std::string text;
   NestedClasses classes(envelope.headerLines, graph.module.className);
+  classes.keepsStackTraces = keepsStackTraces;
   appendNestedClasses(text, graph.module, classes);
   text += classText(graph.module, graph.module.className, classes);
   appendLines(text, betweenLines(graph, envelope));
@@ -240,6 +244,14 @@ std::string reproText(const Capture& capture, std::size_t index, const ExportOpt
   const std::string header = headerText(graph, envelope);
   return importsFor(text, header) + header + text + mainText(envelope, graph, options);
 }
+
+}  // namespace
+
+std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options) {
+  return textOfGraph(capture, index, options, false);
+}
+
+std::string storedReproText(const Capture& capture, std::size_t index) { return textOfGraph(capture, index, {}, true); }
 
 Capture makeCapture(CapturedGraph graph, const Capture& like) {
   Capture capture;
