@@ -132,10 +132,9 @@ PyObject* transposed(PyObject* self, void* how) {
   const bool conjugates = (name == "mH" || name == "H") && isComplex(tensor.dtype());
   if (tensor.dim() == 0 && !conjugates) return Py_NewRef(self);
   const CallScope scope;
-  auto result =
-      tensor.dim() == 0
-          ? Result<Value>(Value(tensor))
-          : callTorch("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
+  auto result = tensor.dim() == 0 ? Result<Value>(Value(tensor))
+                                  : callTorch("torch.ops.aten.transpose.int",
+                                              {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
   if (result && conjugates) result = callTorch("torch.conj", {*result}, {}, OpMode::Real);
   return result ? objectOf(*result).release() : raise(result.error());
 }

@@ -14,9 +14,8 @@ using testing_support::GraphFixture;
 /// x.add_(1) between x and what reads it; only `recorded` has a value.
 Result<StepGraph> cutOf(GraphFixture& fixture, const std::string& node, const std::string& recorded) {
   const Tensor value = *Tensor::zeros(DType::Float32, {2, 3});
-  return stepGraph(fixture.module, node, [&](const std::string& name) {
-    return name == recorded ? std::optional(value) : std::nullopt;
-  });
+  return stepGraph(fixture.module, node,
+                   [&](const std::string& name) { return name == recorded ? std::optional(value) : std::nullopt; });
 }
 
 TEST(StepGraphs, HoldTheCallsSinceWhatIsRecorded) {
