@@ -175,11 +175,18 @@ bool isOwnOfTensor(PyObject* value) {
   return PyFunction_Check(value) && textOf(PyFunction_GET_MODULE(value)).starts_with("torch");
 }
 
+/// The global that Dynamo makes of an import: "__import_torch_dot_nn" of "torch.nn".
+std::string importAlias(std::string_view module) {
+  std::string alias = "__import_";
+  for (const char c : module) alias += c == '.' ? std::string_view("_dot_") : std::string_view(&c, 1);
+  return alias;
+}
+
 /// A name for a module that the program imported on the way, or for a class that no source tells.
 std::string nameOfNamespace(PyObject* object) {
   const NativeScope native;  // a module's text is Python's work
-  const char* module = PyModule_Check(object) ? PyModule_GetName(object) : nullptr;
-  if (module != nullptr) return "__import_" + std::string(module);
+  if (!PyModule_Check(object)) return printed(object);
+  if (const char* module = PyModule_GetName(object)) return importAlias(module);
   PyErr_Clear();
   return printed(object);
 }
@@ -340,7 +347,7 @@ VariableTracker InstructionTranslator::loadGlobal(const std::string& name) {
     const SourcePtr source =
         globals() == m_tracer.rootGlobals
             ? Source::global(name)
-            : Source::item(Source::constant("__import_" + textOf(PyDict_GetItemString(globals(), "__name__")),
+            : Source::item(Source::constant(importAlias(textOf(PyDict_GetItemString(globals(), "__name__"))),
                                             Ref::borrow(globals())),
                            key);
     if (globals() != m_tracer.rootGlobals && PyModule_Check(found)) m_tracer.met.emplace(found, source);

@@ -43,7 +43,5 @@ struct ConvertResult {
 
 /// `seen`: what earlier compilations of the same code met.
 ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen);
-/// The frame's variables by place, for guards: free variables out of their cells.
-FrameScope scopeOf(const FrameView& frame);
 
 }  // namespace kerf::inline dynamo

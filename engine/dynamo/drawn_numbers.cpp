@@ -6,26 +6,10 @@
 
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/values.h"
+#include "engine/ir/python_operators.h"
 
 namespace kerf::inline dynamo {
 namespace {
-
-struct InPlaceOperator {
-  std::string_view name, plain;
-};
-constexpr std::array<InPlaceOperator, 13> kInPlaceOperators = {{{"iadd", "add"},
-                                                                {"isub", "sub"},
-                                                                {"imul", "mul"},
-                                                                {"itruediv", "truediv"},
-                                                                {"ifloordiv", "floordiv"},
-                                                                {"imod", "mod"},
-                                                                {"ipow", "pow"},
-                                                                {"iand", "and_"},
-                                                                {"ior", "or_"},
-                                                                {"ixor", "xor"},
-                                                                {"ilshift", "lshift"},
-                                                                {"irshift", "rshift"},
-                                                                {"imatmul", "matmul"}}};
 
 /// Operators of a tensor and a number, which may be a tensor without dimensions instead.
 constexpr std::array<std::string_view, 16> kMixedOperators = {
@@ -60,8 +44,36 @@ Ref itemOf(FrameTracer& tracer, PyObject* drawn) {
   ProxyState& state = *proxyOf(drawn);
   const SymState* known = symOf(state.item.get());
   if (known != nullptr && !tracer.graph.isClosed(known->node)) return state.item;
-  state.item = tracer.graph.callMethod("item", Ref::steal(PyTuple_Pack(1, drawn)).get(), nullptr);
+  state.item = tracer.graph.callItem(drawn);
   return state.item;
+}
+
+/// The values of a dict, or the items of a list or tuple; itself where none was drawn.
+Ref dictWithoutDrawn(FrameTracer& tracer, PyObject* dict) {
+  const NestedArgument nested;
+  Ref made;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0;) {
+    const Ref plain = withoutDrawn(tracer, value);
+    if (plain.get() == value) continue;
+    if (!made) made = Ref::steal(PyDict_Copy(dict));
+    PyDict_SetItem(made.get(), key, plain.get());
+  }
+  return made ? made : Ref::borrow(dict);
+}
+
+Ref sequenceWithoutDrawn(FrameTracer& tracer, PyObject* sequence) {
+  const NestedArgument nested;
+  Ref made;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence, k);
+    const Ref plain = withoutDrawn(tracer, item);
+    if (plain.get() == item) continue;
+    if (!made) made = Ref::steal(PySequence_List(sequence));
+    PyList_SetItem(made.get(), k, Py_NewRef(plain.get()));
+  }
+  if (!made) return Ref::borrow(sequence);
+  return PyTuple_CheckExact(sequence) ? Ref::steal(PyList_AsTuple(made.get())) : made;
 }
 
 }  // namespace
@@ -72,8 +84,7 @@ bool isDrawnNumber(PyObject* object) {
 }
 
 std::string_view operatorOnLeft(std::string_view name, PyObject* left) {
-  const auto* row = std::ranges::find(kInPlaceOperators, name, &InPlaceOperator::name);
-  return row == kInPlaceOperators.end() || !isNumberOf(left) ? name : row->plain;
+  return isNumberOf(left) ? plainOperator(name) : name;
 }
 
 std::optional<Ref> computeOnDrawn(FrameTracer& tracer, std::string_view name, PyObject* args) {
@@ -88,18 +99,9 @@ std::optional<Ref> computeOnDrawn(FrameTracer& tracer, std::string_view name, Py
 Ref withoutDrawn(FrameTracer& tracer, PyObject* args) {
   if (args == nullptr || tracer.randomCalls.empty()) return Ref::borrow(args);
   if (isDrawnNumber(args)) return itemOf(tracer, args);
-  if (PyDict_CheckExact(args)) {
-    Ref made = Ref::steal(PyDict_New());
-    PyObject *key = nullptr, *value = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(args, &at, &key, &value) != 0;)
-      PyDict_SetItem(made.get(), key, withoutDrawn(tracer, value).get());
-    return made;
-  }
-  if (!PyTuple_CheckExact(args) && !PyList_CheckExact(args)) return Ref::borrow(args);
-  const Ref list = Ref::steal(PyList_New(0));
-  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args); ++k)
-    PyList_Append(list.get(), withoutDrawn(tracer, PySequence_Fast_GET_ITEM(args, k)).get());
-  return PyTuple_CheckExact(args) ? Ref::steal(PyList_AsTuple(list.get())) : list;
+  if (PyDict_CheckExact(args)) return dictWithoutDrawn(tracer, args);
+  if (PyTuple_CheckExact(args) || PyList_CheckExact(args)) return sequenceWithoutDrawn(tracer, args);
+  return Ref::borrow(args);
 }
 
 }  // namespace kerf::inline dynamo

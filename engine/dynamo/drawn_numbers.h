@@ -17,7 +17,8 @@ std::string_view operatorOnLeft(std::string_view name, PyObject* left);
 /// The operator with drawn numbers as Python has them. Nothing where there are none, and where a tensor of one dimension
 /// or more makes the same of the number's tensor.
 std::optional<Ref> computeOnDrawn(FrameTracer& tracer, std::string_view name, PyObject* args);
-/// Arguments with numbers by .item() where drawn ones stand. Null arguments stay null.
+/// Arguments with numbers by .item() where drawn ones stand, in lists, tuples and dicts, too: themselves where there are
+/// none. Null arguments stay null.
 Ref withoutDrawn(FrameTracer& tracer, PyObject* args);
 
 }  // namespace kerf::inline dynamo

@@ -11,6 +11,8 @@ namespace kerf::inline dynamo {
 
 /// Its variables as tracing begins: arguments and cells, each with where it is from; empty where one is unbound.
 std::vector<VariableTracker> firstVariables(FrameTracer& tracer, const FrameView& frame, const FrameShape& shape);
+/// The frame's variables by place, for guards: free variables out of their cells.
+FrameScope scopeOf(const FrameView& frame);
 /// What torch._dynamo.config says of sizes where torch.compile was not told.
 DynamicMode sizeMode(DynamicMode asked);
 

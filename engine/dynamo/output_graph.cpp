@@ -50,16 +50,6 @@ bool writesShared(const std::string& name, const ValueList& values) {
   return false;
 }
 
-/// A list that holds itself is an error of the program.
-struct NestedArgument {
-  NestedArgument() {
-    if (Py_EnterRecursiveCall(" in an argument of a call") != 0) throw PythonRaised{};
-  }
-  ~NestedArgument() { Py_LeaveRecursiveCall(); }
-  NestedArgument(const NestedArgument&) = delete;
-  NestedArgument& operator=(const NestedArgument&) = delete;
-};
-
 [[noreturn]] void refuse(const std::string& name, const Error& error) {
   if (error.code != ErrorCode::UnsupportedOp) {
     raise(error);
@@ -298,9 +288,14 @@ void OutputGraph::recordGetattr(PyObject* tensor, const std::string& name) {
   record(Opcode::CallFunction, "builtins.getattr", {{}, {}, Ref::borrow(getattr), args, {}});
 }
 
+Ref OutputGraph::callItem(PyObject* tensor) {
+  const Ref args = Ref::steal(PyTuple_Pack(1, tensor));
+  record(Opcode::CallMethod, "item", {{}, "item", {}, args, {}});
+  return deriveLast("method.item", args, {});
+}
+
 Ref OutputGraph::callMethod(const std::string& method, PyObject* args, PyObject* kwargs) {
-  const Ref given = method == "item" ? Ref::borrow(args) : withoutDrawn(m_tracer, args);
-  const Ref named = withoutDrawn(m_tracer, kwargs);
+  const Ref given = withoutDrawn(m_tracer, args), named = withoutDrawn(m_tracer, kwargs);
   record(Opcode::CallMethod, method, {{}, method, {}, given, named});
   return deriveLast("method." + method, given, named);
 }

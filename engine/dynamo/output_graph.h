@@ -54,6 +54,8 @@ class OutputGraph {
   /// Records a call and derives what it gives: proxies for tensors, tuples of them, plain Python values.
   Ref callFunction(const std::string& target, PyObject* callable, PyObject* args, PyObject* kwargs);
   Ref callMethod(const std::string& method, PyObject* args, PyObject* kwargs);
+  /// tensor.item(): a number of the graph. A drawn number stays the tensor that it is there.
+  Ref callItem(PyObject* tensor);
   /// A call that gives no tensor: a proxy that stands for what it gives in arguments of later calls.
   Ref recordOpaque(const std::string& target, PyObject* callable, PyObject* args);
   /// getattr(tensor, name) as a node, whose value is known already.

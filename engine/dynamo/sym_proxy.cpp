@@ -196,14 +196,23 @@ const std::unordered_map<std::string_view, NumberFunction> kNumberFunctions = {
     {"math.tanh", {"math.tanh", 1}},
 };
 
+/// Whether a list or tuple holds numbers alone, one of the graph among them.
+bool areGraphNumbers(PyObject* sequence) {
+  bool anyOfGraph = false;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(sequence); ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence, k);
+    if (!isPlainOrSym(item) && !isDrawnNumber(item)) return false;
+    anyOfGraph = anyOfGraph || symOf(item) != nullptr || isDrawnNumber(item);
+  }
+  return anyOfGraph;
+}
+
 /// sum() of a list: ints are added up at once, symbols by one node.
 Ref sumOfNumbers(FrameTracer& tracer, PyObject* callable, PyObject* args) {
   PyObject* sequence = PyTuple_GET_ITEM(args, 0);
-  if (PyTuple_GET_SIZE(args) != 1 || symOf(sequence) != nullptr || !holdsSym(sequence)) return {};
-  const Ref items = Ref::steal(PySequence_Tuple(sequence));
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(items.get()); ++k)
-    if (!isPlainOrSym(PyTuple_GET_ITEM(items.get(), k))) return {};
-  const Ref packed = Ref::steal(PyTuple_Pack(1, items.get()));
+  if (PyTuple_GET_SIZE(args) != 1 || (!PyTuple_Check(sequence) && !PyList_Check(sequence))) return {};
+  if (!areGraphNumbers(sequence)) return {};
+  const Ref packed = Ref::steal(PyTuple_Pack(1, Ref::steal(PySequence_Tuple(sequence)).get()));
   return tracer.graph.callFunction("torch.sym_sum", callable, packed.get(), nullptr);
 }
 
@@ -265,31 +274,27 @@ bool convertsNumbers(PyObject* callable) {
 
 /// int(n), float(n)
 Ref convertNumber(FrameTracer& tracer, PyObject* type, PyObject* args) {
-  PyObject* first = PyTuple_GET_ITEM(args, 0);
-  const SymState* state = symOf(first);
-  if (PyTuple_GET_SIZE(args) != 1 || state == nullptr) return {};
+  if (PyTuple_GET_SIZE(args) != 1 || !areGraphNumbers(args)) return {};
+  const Ref number = withoutDrawn(tracer, PyTuple_GET_ITEM(args, 0));
+  const SymState* state = symOf(number.get());
+  if (state == nullptr) return {};
   const bool toInt = type == reinterpret_cast<PyObject*>(&PyLong_Type);
-  if (state->number.kind == (toInt ? SymKind::Int : SymKind::Float)) return Ref::borrow(first);
-  return tracer.graph.callFunction(toInt ? "torch.sym_int" : "torch.sym_float", type, args, nullptr);
+  if (state->number.kind == (toInt ? SymKind::Int : SymKind::Float)) return number;
+  const Ref packed = Ref::steal(PyTuple_Pack(1, number.get()));
+  return tracer.graph.callFunction(toInt ? "torch.sym_int" : "torch.sym_float", type, packed.get(), nullptr);
 }
 
 }  // namespace
 
-Ref callOnNumbers(FrameTracer& tracer, PyObject* callable, PyObject* given) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(given);
+Ref callOnNumbers(FrameTracer& tracer, PyObject* callable, PyObject* args) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
   if (count == 0) return {};
+  if (convertsNumbers(callable)) return convertNumber(tracer, callable, args);
   const std::string name = builtinName(callable);
+  if (name == "builtins.sum") return sumOfNumbers(tracer, callable, args);
   const auto row = kNumberFunctions.find(name);
-  const bool isRow = row != kNumberFunctions.end() && row->second.arguments == count;
-  if (!isRow && !convertsNumbers(callable) && name != "builtins.sum") return {};
-  const Ref args = withoutDrawn(tracer, given);
-  if (!isRow)
-    return convertsNumbers(callable) ? convertNumber(tracer, callable, args.get())
-                                     : sumOfNumbers(tracer, callable, args.get());
-  if (!holdsSym(args.get())) return {};
-  for (Py_ssize_t k = 0; k < count; ++k)
-    if (!isPlainOrSym(PyTuple_GET_ITEM(args.get(), k))) return {};
-  return tracer.graph.callFunction(row->second.target, callable, args.get(), nullptr);
+  if (row == kNumberFunctions.end() || row->second.arguments != count || !areGraphNumbers(args)) return {};
+  return tracer.graph.callFunction(row->second.target, callable, withoutDrawn(tracer, args).get(), nullptr);
 }
 
 }  // namespace kerf::inline dynamo

@@ -348,11 +348,12 @@ Ref tensorOperator(FrameTracer& tracer, const char* asked, PyObject* args) {
 
 Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
   if (std::optional<Ref> answer = askSubclassesOperator(tracer, "setitem", args)) return *std::move(answer);
-  const Ref function = operatorFunction("setitem");
-  TracedCall call{{}, {}, function, Ref::borrow(args), {}};
+  PyObject *target = PyTuple_GET_ITEM(args, 0), *stored = PyTuple_GET_ITEM(args, 2);
+  const Ref function = operatorFunction("setitem"), key = withoutDrawn(tracer, PyTuple_GET_ITEM(args, 1));
+  TracedCall call{{}, {}, function, Ref::steal(PyTuple_Pack(3, target, key.get(), stored)), {}};
   tracer.graph.record(Opcode::CallFunction, "operator.setitem", std::move(call));
-  ProxyState* self = proxyOf(PyTuple_GET_ITEM(args, 0));
-  const ProxyState* value = proxyOf(PyTuple_GET_ITEM(args, 2));
+  ProxyState* self = proxyOf(target);
+  const ProxyState* value = proxyOf(stored);
   if (tracer.graph.gradEnabled && value && value->fake.requiresGrad) self->fake.requiresGrad = true;
   return Ref::borrow(Py_None);
 }
@@ -361,7 +362,7 @@ namespace {
 
 /// x.item(), int(x), float(x) as a number of the graph.
 Ref numberOf(FrameTracer& tracer, PyObject* self, const std::string& name) {
-  Ref item = tracer.graph.callMethod("item", Ref::steal(PyTuple_Pack(1, self)).get(), nullptr);
+  Ref item = isDrawnNumber(self) ? withoutDrawn(tracer, self) : tracer.graph.callItem(self);
   PyTypeObject* type = name == "__float__" ? &PyFloat_Type : name == "item" ? nullptr : &PyLong_Type;
   if (type == nullptr || symOf(item.get()) == nullptr) return item;
   return callOnNumbers(tracer, reinterpret_cast<PyObject*>(type), Ref::steal(PyTuple_Pack(1, item.get())).get());

@@ -16,7 +16,7 @@ struct ProxyState {
   SourcePtr source;       ///< of an input
   Ref real;               ///< of an input: the tensor itself
   Ref pythonClass;        ///< what type(x) and isinstance see
-  bool isNumber = false;  ///< the program has a number: it leaves the graph by .item()
+  bool isNumber = false;  ///< the program has a number, which is a tensor in the graph
   Ref item;               ///< of such a number: the number that .item() of it gives, once asked for
   bool isRecast = false;  ///< the program asked for that class: what the node gives may have another
   /// Shared by what in-place methods give: the same tensor, by another node.

@@ -77,6 +77,10 @@ ValueList fakeItems(PyObject* sequence) {
 
 }  // namespace
 
+NestedArgument::NestedArgument() {
+  if (Py_EnterRecursiveCall(" in an argument of a call") != 0) throw PythonRaised{};
+}
+
 Argument plainArgument(PyObject* object, const std::function<Argument(PyObject*)>& item) {
   if (std::optional<Argument> scalar = scalarArgument(object)) return *scalar;
   if (PyTuple_Check(object)) return Argument::tuple(sequenceItems(object, item));

@@ -10,6 +10,14 @@
 
 namespace kerf::inline dynamo {
 
+/// Lives while a list, tuple or dict in an argument is gone over: one that holds itself is an error of the program.
+struct NestedArgument {
+  NestedArgument();
+  ~NestedArgument() { Py_LeaveRecursiveCall(); }
+  NestedArgument(const NestedArgument&) = delete;
+  NestedArgument& operator=(const NestedArgument&) = delete;
+};
+
 /// As Dynamo writes an argument; containers by `item`. Objects of torch and functions as their dotted names.
 Argument plainArgument(PyObject* object, const std::function<Argument(PyObject*)>& item);
 /// The same for shape rules: proxies give their fake tensors. Throws PythonRaised or Unsupported.

@@ -93,6 +93,12 @@ const PythonOperator* operatorOfSymbol(std::string_view symbol, std::size_t oper
   return row == table.end() ? nullptr : &*row;
 }
 
+std::string_view plainOperator(std::string_view name) {
+  const auto row = std::ranges::find(table, name, &PythonOperator::name);
+  if (row == table.end() || !row->inplace || !row->symbol.ends_with('=')) return name;
+  return operatorOfSymbol(row->symbol.substr(0, row->symbol.size() - 1), 2, false)->name;
+}
+
 std::string formatOperator(const PythonOperator& op, const std::vector<std::string>& operands) {
   const std::string symbol(op.symbol);
   if (op.operands == 1) return symbol + operands[0];

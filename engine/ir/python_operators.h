@@ -1,4 +1,4 @@
-// The operators that FX prints as Python operators instead of calls, both ways. Private to engine/ir.
+// The operators that FX prints as Python operators instead of calls, both ways.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,8 @@ struct PythonOperator {
 const PythonOperator* operatorOfTarget(std::string_view target, std::size_t operands);
 /// Row of an expression's operator ("+", 2 operands), or of "+=" with inplace.
 const PythonOperator* operatorOfSymbol(std::string_view symbol, std::size_t operands, bool inplace);
+/// "add" of "iadd", "and_" of "iand": what an in-place operator computes. Other names are themselves.
+std::string_view plainOperator(std::string_view name);
 /// The expression or statement with its operands filled in.
 std::string formatOperator(const PythonOperator& op, const std::vector<std::string>& operands);
 

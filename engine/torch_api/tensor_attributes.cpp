@@ -109,6 +109,16 @@ int setData(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
+/// Whether mT, H or mH has a meaning for so many dimensions; else sets PyTorch's exception.
+bool takesRank(const char* name, std::int64_t dims) {
+  const bool isH = std::string_view(name) == "H";
+  if (dims == 0 || dims == 2 || (dims > 2 && !isH)) return true;
+  PyErr_Format(PyExc_RuntimeError, "tensor.%s is only supported on %s. Got %d-D tensor.%s", name,
+               isH ? "matrices (2-D tensors)" : "matrices or batches of matrices", int(dims),
+               dims > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+  return false;
+}
+
 /// Of one name per entry: the op that gives it, for matrices of the last two dimensions.
 PyObject* transposed(PyObject* self, void* how) {
   const Tensor tensor = tensorOf(self);
@@ -119,24 +129,11 @@ PyObject* transposed(PyObject* self, void* how) {
     for (std::int64_t d = tensor.dim(); d-- > 0;) order.emplace_back(d);
     return computed("torch.ops.aten.permute.default", {tensor, Value(std::move(order))});
   }
-  if (name == "H" && tensor.dim() != 0 && tensor.dim() != 2) {
-    PyErr_Format(PyExc_RuntimeError, "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.",
-                 int(tensor.dim()));
-    return nullptr;
-  }
-  if (tensor.dim() == 1) {
-    PyErr_Format(PyExc_RuntimeError, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
-                 static_cast<const char*>(how), int(tensor.dim()));
-    return nullptr;
-  }
-  const bool conjugates = (name == "mH" || name == "H") && isComplex(tensor.dtype());
-  if (tensor.dim() == 0 && !conjugates) return Py_NewRef(self);
-  const CallScope scope;
-  auto result = tensor.dim() == 0 ? Result<Value>(Value(tensor))
-                                  : callTorch("torch.ops.aten.transpose.int",
-                                              {tensor, std::int64_t{-2}, std::int64_t{-1}}, {}, OpMode::Real);
-  if (result && conjugates) result = callTorch("torch.conj", {*result}, {}, OpMode::Real);
-  return result ? objectOf(*result).release() : raise(result.error());
+  if (!takesRank(static_cast<const char*>(how), tensor.dim())) return nullptr;
+  const bool isAdjoint = name == "mH" || name == "H";
+  if (tensor.dim() == 0 && !(isAdjoint && isComplex(tensor.dtype()))) return Py_NewRef(self);
+  if (isAdjoint) return computed("torch.ops.aten.adjoint.default", {tensor});
+  return computed("torch.ops.aten.transpose.int", {tensor, std::int64_t{-2}, std::int64_t{-1}});
 }
 PyObject* realPart(PyObject* self, void*) {
   if (!isComplex(tensorIn(self).dtype())) return Py_NewRef(self);

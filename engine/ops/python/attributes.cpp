@@ -7,10 +7,6 @@
 namespace kerf::inline ops {
 namespace {
 
-Result<Value> swapped(const PythonCall& call, const Tensor& self) {
-  return call.aten("transpose.int", {Value(self), Value(std::int64_t{-2}), Value(std::int64_t{-1})});
-}
-
 /// All dimensions in reverse; PyTorch calls it deprecated where there are not two.
 Result<Value> reversed(const PythonCall& call, const Tensor& self) {
   ValueList dims;
@@ -21,17 +17,13 @@ Result<Value> reversed(const PythonCall& call, const Tensor& self) {
 
 Result<Value> adjoint(const PythonCall& call, const Tensor& self) {
   if (self.dim() == 1) return fail(ErrorCode::ShapeMismatch, "getattr: a tensor of one dimension has no adjoint");
-  Value turned(self);
-  if (self.dim() > 0) {
-    KERF_TRY(turned, swapped(call, self));
-  }
-  return isComplex(self.dtype()) ? call.aten("conj.default", {turned}) : Result<Value>(turned);
+  return call.aten("adjoint.default", {Value(self)});
 }
 
 Result<Value> transposed(const PythonCall& call, const Tensor& self) {
   if (self.dim() == 0) return Value(self);
   if (self.dim() < 2) return fail(ErrorCode::ShapeMismatch, "getattr: mT needs two dimensions");
-  return swapped(call, self);
+  return call.aten("transpose.int", {Value(self), Value(std::int64_t{-2}), Value(std::int64_t{-1})});
 }
 
 Result<Value> hermitian(const PythonCall& call, const Tensor& self) {
