@@ -197,7 +197,7 @@ class Judge {
   bool isAside(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) const {
     const RunStep& step = m_b[pair.steps.b.back()];
     if (step.kernel || !isWrong(gap.kind) || step.outputs.size() < 2 || &value == &step.outputs.front()) return false;
-    return mayLeaveUnwritten(step) && (keepsForGradient(step) || !m_valuesB.isTaken(pair.steps.b.back(), value));
+    return mayLeaveUnwritten(step) && (isAttention(step.op) || !m_valuesB.isTaken(pair.steps.b.back(), value));
   }
 
   void explain(AlignedPair& pair, const RoundingCause& cause) {
@@ -368,7 +368,7 @@ class Judge {
           fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
     if (m_alone > 0)
       all.notes.push_back(
-          fmt::format("{} results have none of their size in the other run: nothing is said of them", m_alone));
+          fmt::format("{} results have no partner in the other run: nothing is said of them", m_alone));
     if (m_aside > 0)
       all.notes.push_back(
           fmt::format("{} further results differ and are left out: they may hold what nobody wrote", m_aside));

@@ -64,9 +64,14 @@ constexpr CauseRow causes[] = {
     {"reciprocal", functions},
 };
 
+/// Whether it is so of the op, or of what the step stands for.
+template <class Test>
+bool isOfAny(const RunStep& step, Test&& test) {
+  return test(step.op) || std::ranges::any_of(step.parts, test);
+}
+
 bool says(const RunStep& step, std::string_view word) {
-  if (step.op.find(word) != std::string::npos) return true;
-  return std::ranges::any_of(step.parts, [&](const std::string& part) { return part.find(word) != std::string::npos; });
+  return isOfAny(step, [&](const std::string& part) { return part.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ RoundingCause roundingCause(const RunStep& step) {
 
 bool hidesItsValues(const RunStep& step) {
   if (says(step, "backward") || says(step, "log_softmax")) return false;
-  return says(step, "softmax") || says(step, "attention") || says(step, "attn");
+  return says(step, "softmax") || isOfAny(step, isAttention);
 }
 
 bool mayLeaveUnwritten(const RunStep& step) {
@@ -95,11 +100,12 @@ bool mayLeaveUnwritten(const RunStep& step) {
                                         "log_sigmoid_forward",
                                         "_cudnn_rnn",
                                         "miopen_rnn"};
-  return keepsForGradient(step) || std::ranges::find(names, shortOpName(step.op)) != std::end(names);
+  return isAttention(step.op) || std::ranges::find(names, shortOpName(step.op)) != std::end(names);
 }
 
-bool keepsForGradient(const RunStep& step) {
-  return step.op.find("attention") != std::string::npos || step.op.find("attn") != std::string::npos;
+bool isAttention(std::string_view op) {
+  const auto says = [op](std::string_view word) { return op.find(word) != std::string_view::npos; };
+  return (says("attention") || says("attn")) && !says("backward");
 }
 
 bool passesThrough(const RunStep& step) {

@@ -25,8 +25,8 @@ bool hidesItsValues(const RunStep& step);
 /// padding; a batch norm's reserve.
 bool mayLeaveUnwritten(const RunStep& step);
 
-/// Whether it is an attention, which gives numbers that only its gradient needs.
-bool keepsForGradient(const RunStep& step);
+/// Whether the op is an attention, which gives numbers that only its gradient needs; its gradient is none.
+bool isAttention(std::string_view op);
 
 /// Whether it gives what it takes, seen or laid out in another way: "detach", "view", "clone".
 bool passesThrough(const RunStep& step);

@@ -1,8 +1,10 @@
 // torchtitan's numerics log (rank_0_activations.log): a block for each op that was captured, `[module/op_N_name]`, with
 // figures of its first result, sums of magnitudes of results and inputs, and which ops gave the inputs.
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -145,6 +147,30 @@ bool countsInFurtherResults(std::string_view op) {
          name.find("max_pool") != std::string_view::npos;
 }
 
+/// A step that was given, for those that take its results.
+struct GivenStep {
+  std::size_t step = 0;
+  std::unordered_map<std::uint64_t, std::size_t> bySum;  ///< of several results: which has the sum; `several`
+  bool perhapsTaken = false;                             ///< its results are marked so
+
+  static constexpr std::size_t several = SIZE_MAX;
+};
+
+/// Equal for equal sums, and for NaN.
+std::uint64_t keyOf(double l1) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  return std::bit_cast<std::uint64_t>(std::isnan(l1) ? nan : l1 + 0.0);  // no -0
+}
+
+std::unordered_map<std::uint64_t, std::size_t> resultsBySum(const std::vector<StepValue>& results) {
+  std::unordered_map<std::uint64_t, std::size_t> bySum;
+  for (std::size_t i = 0; i < results.size() && results.size() > 1; ++i)
+    if (results[i].l1)
+      if (const auto [known, isNew] = bySum.try_emplace(keyOf(*results[i].l1), i); !isNew)
+        known->second = GivenStep::several;
+  return bySum;
+}
+
 class TitanReader {
  public:
   Result<RunRecording> read(std::string_view text) {
@@ -243,7 +269,7 @@ class TitanReader {
     if (m_block.outputHashes.empty() && !told) step.outputs.clear();
     giveDtypes(step, dtype);
     for (StepValue& value : step.outputs) value.id = m_nextId++;
-    m_given[m_block.key] = m_recording.steps.size();
+    m_given[m_block.key] = {m_recording.steps.size(), resultsBySum(step.outputs)};
     m_recording.steps.push_back(std::move(step));
   }
 
@@ -292,29 +318,31 @@ class TitanReader {
     if (m_block.producers.size() != step.inputs.size()) return;
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
       if (const auto found = m_given.find(m_block.producers[i]); found != m_given.end())
-        follow(step.inputs[i], m_recording.steps[found->second].outputs);
+        follow(step.inputs[i], found->second);
   }
 
   /// The log names the op, not which of its results: that is the one with the input's sum.
-  static void follow(StepValue& input, std::vector<StepValue>& given) {
-    const auto equal = [&](const StepValue& value) {
-      return value.l1 && input.l1 && (*value.l1 == *input.l1 || (std::isnan(*value.l1) && std::isnan(*input.l1)));
-    };
-    auto source = given.size() == 1 ? given.begin() : std::ranges::find_if(given, equal);
-    if (given.size() > 1 && (source == given.end() || std::ranges::count_if(given, equal) > 1)) {
-      for (StepValue& value : given) value.perhapsTaken = true;
-      return;
-    }
-    if (source == given.end()) return;
-    input.id = source->id;
-    if (!source->dtype.empty()) input.dtype = source->dtype;
+  void follow(StepValue& input, GivenStep& given) {
+    std::vector<StepValue>& results = m_recording.steps[given.step].outputs;
+    if (results.empty()) return;
+    const auto equal = input.l1 ? given.bySum.find(keyOf(*input.l1)) : given.bySum.end();
+    const bool isFound = equal != given.bySum.end() && equal->second != GivenStep::several;
+    if (results.size() > 1 && !isFound) return markPerhapsTaken(given, results);
+    const StepValue& source = results[isFound ? equal->second : 0];
+    input.id = source.id;
+    if (!source.dtype.empty()) input.dtype = source.dtype;
+  }
+
+  static void markPerhapsTaken(GivenStep& given, std::vector<StepValue>& results) {
+    if (std::exchange(given.perhapsTaken, true)) return;
+    for (StepValue& value : results) value.perhapsTaken = true;
   }
 
   RunRecording m_recording;
   OpBlock m_block;
   bool m_open = false;
   std::optional<std::size_t> m_said;
-  std::unordered_map<std::string_view, std::size_t> m_given;  ///< steps by their keys
+  std::unordered_map<std::string_view, GivenStep> m_given;  ///< by their keys
   std::size_t m_values = 0, m_unplaced = 0;
   std::int64_t m_nextId = 0;
 };

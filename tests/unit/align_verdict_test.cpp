@@ -287,7 +287,23 @@ TEST(Alignment, ResultsWithoutAPartnerAreTold) {
   a.steps = {step("aten.max", {sum(1)}, {sum(2), sum(3)})};
   b.steps = {step("aten.max", {sum(1)}, {sum(2)})};
   EXPECT_THAT(alignRecordings(a, b).notes,
-              ElementsAre("1 results have none of their size in the other run: nothing is said of them"));
+              ElementsAre("1 results have no partner in the other run: nothing is said of them"));
+  a.steps = {step("aten.split", {sum(1)}, {sum(2), sum(3), sum(4)})};
+  b.steps = {step("aten.split", {sum(1)}, {sum(2), sum(3)})};
+  EXPECT_THAT(alignRecordings(a, b).notes,
+              ElementsAre("1 results have no partner in the other run: nothing is said of them"));
+}
+
+/// What an attention keeps for its gradient may hold what nobody wrote; the gradients themselves may not.
+TEST(Alignment, GradientsOfAnAttentionAreNotLeftOut) {
+  const auto run = [](const std::string& op, double second) {
+    RunRecording recording{.kind = "DebugMode log"};
+    recording.steps = {step(op, {sum(1)}, {sum(2), sum(second)})};
+    return recording;
+  };
+  const auto verdict = [&](const std::string& op) { return alignRecordings(run(op, 3), run(op, 5)).verdict; };
+  EXPECT_EQ(verdict("aten._scaled_dot_product_flash_attention"), AlignVerdict::Same);
+  EXPECT_EQ(verdict("aten._scaled_dot_product_flash_attention_backward"), AlignVerdict::Different);
 }
 
 TEST(Alignment, OfAnotherBatchPairsEveryStepAndJudgesNone) {

@@ -192,6 +192,7 @@ struct ExportOptions {
   std::string command = "run";          ///< run_repro's command=
   std::optional<std::string> accuracy;  ///< run_repro's accuracy= as Python text; unset keeps the capture's
   std::stop_token stop = {};            ///< Cancelled between two storages, with nothing left behind
+  bool stackTraces = false;             ///< "# File: …" lines above nodes that have a stack trace
 };
 Result<std::filesystem::path> exportRepro(const Capture& capture, std::size_t index,
                                           const std::filesystem::path& directory, const ExportOptions& options = {});

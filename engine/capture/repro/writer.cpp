@@ -66,7 +66,6 @@ class NestedClasses {
   bool isInHeader(const Submodule& submodule) const {
     return m_inHeader.contains(submodule.repr.substr(0, submodule.repr.find('(')));
   }
-  bool keepsStackTraces = false;
   bool firstTime(const GraphModule& module) { return m_written.insert(&module).second; }
 
  private:
@@ -94,7 +93,8 @@ class NestedClasses {
 };
 
 /// `class Name(torch.nn.Module):` with __init__ and forward, as NNModuleToString prints it.
-std::string classText(const GraphModule& module, const std::string& className, NestedClasses& classes) {
+std::string classText(const GraphModule& module, const std::string& className, NestedClasses& classes,
+                      const ExportOptions& options) {
   std::string text = fmt::format(
       "class {}(torch.nn.Module):\n    def __init__(self) -> None:\n        super().__init__()\n", className);
   for (const auto& [name, submodule] : module.submodules)
@@ -104,22 +104,23 @@ std::string classText(const GraphModule& module, const std::string& className, N
   for (const auto& [name, attribute] : module.attributes) text += attributeLine(name, attribute);
   text += "\n\n\n";
   const auto hasStack = [&](NodeId id) { return !module.graph.node(id).meta().stackTrace.empty(); };
-  PythonCodeOptions options;
-  options.includeStackTraces = classes.keepsStackTraces && std::ranges::any_of(module.graph.order(), hasStack);
-  std::string forward = printPythonCode(module, options);
+  PythonCodeOptions printed;
+  printed.includeStackTraces = options.stackTraces && std::ranges::any_of(module.graph.order(), hasStack);
+  std::string forward = printPythonCode(module, printed);
   while (forward.ends_with('\n')) forward.pop_back();
   forward.erase(0, std::min(forward.find_first_not_of('\n'), forward.size()));
   return text + forward + "\n";
 }
 
 /// Classes of nested graphs that the header does not define already, innermost first.
-void appendNestedClasses(std::string& text, const GraphModule& module, NestedClasses& classes) {
+void appendNestedClasses(std::string& text, const GraphModule& module, NestedClasses& classes,
+                         const ExportOptions& options) {
   for (const auto& [path, submodule] : module.submodules) {
     if (!submodule.graph || classes.isInHeader(submodule) || !classes.firstTime(*submodule.graph)) continue;
-    appendNestedClasses(text, *submodule.graph, classes);
+    appendNestedClasses(text, *submodule.graph, classes, options);
     std::string name = classes.value(path, submodule);
     name.resize(std::min(name.find('('), name.size()));
-    text += classText(*submodule.graph, name, classes) + "\n";
+    text += classText(*submodule.graph, name, classes, options) + "\n";
   }
 }
 
@@ -228,30 +229,22 @@ std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, 
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-std::string textOfGraph(const Capture& capture, std::size_t index, const ExportOptions& options,
-                        bool keepsStackTraces) {
+}  // namespace
+
+std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options) {
   if (index >= capture.graphs.size()) return {};
   CapturedGraph graph = withInputs(capture.graphs[index]);
   if (!isPythonIdentifier(graph.module.className)) graph.module.className = "Repro";  // "<lambda>" of a log
   const ReproEnvelope& envelope = graph.envelope ? *graph.envelope : capture.envelope;
   std::string text;
   NestedClasses classes(envelope.headerLines, graph.module.className);
-  classes.keepsStackTraces = keepsStackTraces;
-  appendNestedClasses(text, graph.module, classes);
-  text += classText(graph.module, graph.module.className, classes);
+  appendNestedClasses(text, graph.module, classes, options);
+  text += classText(graph.module, graph.module.className, classes, options);
   appendLines(text, betweenLines(graph, envelope));
   text += loadArgsText(graph);
   const std::string header = headerText(graph, envelope);
   return importsFor(text, header) + header + text + mainText(envelope, graph, options);
 }
-
-}  // namespace
-
-std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options) {
-  return textOfGraph(capture, index, options, false);
-}
-
-std::string storedReproText(const Capture& capture, std::size_t index) { return textOfGraph(capture, index, {}, true); }
 
 Capture makeCapture(CapturedGraph graph, const Capture& like) {
   Capture capture;

@@ -12,9 +12,6 @@ namespace kerf::inline capture {
 /// tensor data: storages are named by StorageRef::hash. Internal if `index` is out of range (returned as empty text).
 std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options = {});
 
-/// The same for the store, with "# File: …" lines above nodes that have a stack trace.
-std::string storedReproText(const Capture& capture, std::size_t index);
-
 /// Turns a module and the values that its placeholders get into a CapturedGraph whose storages carry their data and are
 /// named by SHA-1. Inputs that share a storage still do. `like`, if given, is the graph the module was made from: an
 /// input of the same name keeps its symbolic text and what load_args says of values that are not tensors. BadInput when

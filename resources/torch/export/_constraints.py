@@ -1,6 +1,7 @@
 """What holds of the sizes that may differ: ranges, and what tracing found out, in PyTorch's words."""
 
 import itertools
+import math
 import re
 
 import torch
@@ -58,6 +59,9 @@ _FUNCTIONS = {"Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "Floor
               "And": lambda *a: all(a), "Or": lambda *a: any(a), "Ge": lambda a, b: a >= b, "Abs": abs}
 
 
+_UNCHECKABLE = (SyntaxError, NameError, TypeError, AttributeError, ValueError, OverflowError)
+
+
 class _Guard:
     """A condition on sizes."""
 
@@ -68,17 +72,52 @@ class _Guard:
             text = text.replace(size.source, f"_v{k}")
         try:
             self._code = compile(text, "<guard>", "eval")
-            self.holds({s.source: s.hint for s in self.sizes})
-        except (SyntaxError, NameError, TypeError) as error:
+            self._value({s.source: s.hint for s in self.sizes})
+        except ZeroDivisionError:
+            pass  # it does not hold
+        except _UNCHECKABLE as error:
             raise RuntimeError(f"torch.export: the guard {self.text} cannot be checked: {error}") from None
+
+    def _value(self, values):
+        scope = {f"_v{k}": values[s.source] for k, s in enumerate(self.sizes)}
+        return bool(eval(self._code, {"__builtins__": {}}, {**_FUNCTIONS, **scope}))
 
     def holds(self, values):
         """Whether sizes, by their sources, meet it."""
-        scope = {f"_v{k}": values[s.source] for k, s in enumerate(self.sizes)}
         try:
-            return bool(eval(self._code, {"__builtins__": {}}, {**_FUNCTIONS, **scope}))
-        except ZeroDivisionError:
+            return self._value(values)
+        except (ZeroDivisionError, OverflowError, ValueError):
             return False
+
+
+_FAR = 1 << 20  # how far up sizes without a greatest one are tried
+_MOST_COMBINATIONS = 1000
+_ENDS = {1: (256, 8), 2: (6, 4), 3: (6, 2)}  # by number of Dims: how many of the least and of the greatest are tried
+
+
+def _ends(low, high, step, least, greatest):
+    """The least and the greatest values of a range."""
+    if high >= int_oo:
+        high = low + step * _FAR
+    return sorted({*range(low, min(high, low + step * (least - 1)) + 1, step),
+                   *range(max(low, high - step * (greatest - 1)), high + 1, step)})
+
+
+def _changed_at_one(tried):
+    """All least and all greatest; then those with another value at one place."""
+    bases = [[values[0] for values in tried], [values[-1] for values in tried]]
+    yield from bases
+    for base in bases:
+        for k, values in enumerate(tried):
+            for value in values:
+                yield [*base[:k], value, *base[k + 1:]]
+
+
+def _combinations(tried):
+    """All of them where they are few."""
+    if math.prod(len(values) for values in tried) <= _MOST_COMBINATIONS:
+        return itertools.product(*tried)
+    return itertools.islice(_changed_at_one(tried), _MOST_COMBINATIONS)
 
 
 class Checks:
@@ -217,21 +256,29 @@ class Constraints:
 
     @staticmethod
     def _tried(size):
-        """Sizes in the range that are of the Dim's form, for roots of 2 and more: the least 256, and some of the greatest."""
+        """Sizes from the ends of the range that are of the Dim's form, for roots of 2 and more."""
         factor, offset = size.spec.factor, size.spec.offset
         low = factor * max(2, -((offset - size.lower) // factor)) + offset
         high = size.upper - (size.upper - offset) % factor if size.upper < int_oo else int_oo
-        least = range(low, min(size.upper, low + 256 * factor) + 1, factor)
-        return {*least, *range(max(low, high - 8 * factor), high + 1, factor)} if high < int_oo else set(least)
+        return _ends(low, high, factor, *_ENDS[1])
+
+    @staticmethod
+    def _root_range(sizes):
+        """The least and the greatest root with which these sizes of it are in their ranges, from 2 up."""
+        low = max(2, *(-((s.spec.offset - s.lower) // s.spec.factor) for s in sizes))
+        high = min((s.upper - s.spec.offset) // s.spec.factor if s.upper < int_oo else int_oo for s in sizes)
+        return low, high
 
     def _check_several(self, guard, problems, names):
-        """Sizes of one Dim go together; others take all combinations of some values."""
-        roots = list(dict.fromkeys(s.spec.root.__name__ for s in guard.sizes))
-        tried = range(2, 34) if len(roots) == 1 else range(2, 8) if len(roots) < 4 else range(2, 4)
-        for values in itertools.product(tried, repeat=len(roots)):
+        """Sizes of one Dim go together; others take combinations of values from the ends of their ranges."""
+        roots = {}
+        for size in guard.sizes:
+            roots.setdefault(size.spec.root.__name__, []).append(size)
+        ends = _ENDS.get(len(roots), (2, 1))
+        for values in _combinations([_ends(*self._root_range(sizes), 1, *ends) for sizes in roots.values()]):
             by_root = dict(zip(roots, values))
             sizes = {s.source: s.spec.factor * by_root[s.spec.root.__name__] + s.spec.offset for s in guard.sizes}
-            if all(s.lower <= sizes[s.source] <= s.upper for s in guard.sizes) and not guard.holds(sizes):
+            if not guard.holds(sizes):
                 if any(s.source in p for p in problems for s in guard.sizes):
                     return
                 names += [s.name for s in guard.sizes]
