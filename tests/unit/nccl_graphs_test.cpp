@@ -53,7 +53,7 @@ class RankDevice {
     const DeviceOp* const row = findDeviceOp(op);
     if (info == nullptr || row == nullptr) return fail(ErrorCode::NotFound, "{}", op);
     KERF_TRY(const BoundArguments bound, bindArguments(*info, std::move(args), {}));
-    if (findDeviceOp(bound) == nullptr) return std::nullopt;
+    if (worksOnNothing(bound)) return std::nullopt;
     KERF_TRY(const ValueList outs, results(*row, bound));
     const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks};
     KERF_TRY(const bool done, row->run({parts, bound, outs}));

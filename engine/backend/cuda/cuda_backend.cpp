@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <utility>
 
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/cuda/devices.h"
@@ -27,38 +26,20 @@ std::unordered_set<std::uint32_t> mutatingNodes(const Graph& graph) {
   return result;
 }
 
-/// Opens the thread's device while its kernels are compiled: each takes some tenths of a second.
-class DeviceOpening {
- public:
-  DeviceOpening()
-      : m_opened(std::async(std::launch::async, [number = DeviceChoice::current()] {
-          const DeviceChoice device(number);
-          (void)CudaDriver::get();  // who needs it asks again, and is told why there is none
-        })) {}
-  void wait() const { m_opened.wait(); }
+using Clock = std::chrono::steady_clock;
 
- private:
-  std::future<void> m_opened;
-};
-
-/// Says what compiling and opening took.
-class StepClock {
- public:
-  double milliseconds() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(m_last, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point m_last = std::chrono::steady_clock::now();
-};
+double milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<const GraphModule>& module,
                              const BackendOptions& options) {
-  StepClock clock;
-  const DeviceOpening opening;
+  const auto start = Clock::now();
+  // Opens the thread's device while its kernels are compiled: each takes some tenths of a second.
+  const auto opening = std::async(std::launch::async, [number = DeviceChoice::current()] {
+    const DeviceChoice device(number);
+    (void)CudaDriver::get();  // who needs it asks again, and is told why there is none
+  });
   KERF_TRY(auto codes, compileCuda(graph, targetArchitecture(), options.cache, !options.keepArtifacts));
-  const double compiling = clock.milliseconds();
+  const auto compiled = Clock::now();
   KernelCodes result;
   result.kernels.kernels.resize(codes.size());
   for (std::size_t c = 0; c < codes.size(); ++c) {
@@ -72,14 +53,15 @@ Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<co
     texts.push_back({"cubin", code.module->cubin});
   }
   opening.wait();
-  const double openingDevice = clock.milliseconds();
+  const auto opened = Clock::now();
   const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph), options.cache);
   const auto warm = device->warmUp();
   if (!warm && warm.error().code != ErrorCode::Environment) return fail(Error(warm.error()));
   logAt(LogCategory::Compile, LogLevel::Debug,
         "CUDA: {} kernels compiled ({} cached) in {:.1f} ms; {:.1f} ms more until the device was open; loaded in "
         "{:.1f} ms",
-        result.kernels.objects, result.kernels.cachedObjects, compiling, openingDevice, clock.milliseconds());
+        result.kernels.objects, result.kernels.cachedObjects, milliseconds(compiled - start),
+        milliseconds(opened - compiled), milliseconds(Clock::now() - opened));
   result.device = device;
   return result;
 }

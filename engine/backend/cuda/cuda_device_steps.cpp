@@ -143,12 +143,11 @@ Result<ValueList> CudaDevice::makeResults(const DeviceOp& op, const Step& step, 
 }
 
 Result<std::optional<Value>> CudaDevice::runOp(const OpInfo& op, const Step& step, const CallValues& call) {
-  if (findDeviceOp(op.schema.qualifiedName()) == nullptr) return std::nullopt;
-  auto bound = bindArguments(op, call.args, call.kwargs);
-  if (!bound) return std::nullopt;  // in the words of the op's own kernel
-  const DeviceOp* const row = findDeviceOp(*bound);
+  const DeviceOp* const row = findDeviceOp(op.schema.qualifiedName());
   if (row == nullptr) return std::nullopt;
-  if (isDeviceCollective(row->op)) {  // all ranks take part in every run of it
+  auto bound = bindArguments(op, call.args, call.kwargs);
+  if (!bound || worksOnNothing(*bound)) return std::nullopt;  // in the words of the op's own kernel
+  if (isDeviceCollective(row->op)) {                          // all ranks take part in every run of it
     KERF_CHECK(m_machine->graphs.flush());
     m_machine->graphs.ranOnHost();
   }

@@ -70,9 +70,8 @@ const DeviceOp* findDeviceOp(std::string_view op) {
   return found == table.end() ? nullptr : found->second;
 }
 
-const DeviceOp* findDeviceOp(const BoundArguments& call) {
-  const bool isNothing = !call.values.empty() && call.values[0].isList() && call.values[0].list().empty();
-  return isNothing ? nullptr : findDeviceOp(call.op->schema.qualifiedName());
+bool worksOnNothing(const BoundArguments& call) {
+  return !call.values.empty() && call.values[0].isList() && call.values[0].list().empty();
 }
 
 }  // namespace kerf::inline backend

@@ -71,8 +71,8 @@ struct DeviceOp {
 
 /// Null where the device has no kernel for this op.
 const DeviceOp* findDeviceOp(std::string_view op);
-/// The same for a call; null also where it works on an empty list of tensors, of which nothing lies on a device.
-const DeviceOp* findDeviceOp(const BoundArguments& call);
+/// Whether a call works on an empty list of tensors, of which nothing lies on a device.
+bool worksOnNothing(const BoundArguments& call);
 
 /// What sums of such elements are formed in on the device.
 DType sumType(DType dtype);

@@ -1,11 +1,11 @@
 #include "engine/backend/cuda/disassembly.h"
 
 #include <chrono>
-#include <fstream>
 #include <vector>
 
 #include "engine/process/program.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::inline backend {
 namespace {
@@ -23,10 +23,12 @@ Result<std::string> disassembled(const std::string& cubin) {
     if (program.empty()) continue;
     KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
     const auto path = folder.path() / "kernel.cubin";
-    std::ofstream(path, std::ios::binary) << cubin;
+    KERF_CHECK(writeTextFile(cubin, path));
     KERF_TRY(auto ran, runProgram({program.string(), one.option, path.string()}, "", std::chrono::seconds(30)));
     if (ran.status == 0) return std::move(ran.output);
-    return fail(ErrorCode::Environment, "{} ended with status {}: {}", program.string(), ran.status, ran.errors);
+    const std::string_view said = trimmed(ran.errors);
+    return fail(ErrorCode::Environment, "{} ended with status {}{}{}", program.string(), ran.status,
+                said.empty() ? "" : ": ", said);
   }
   return fail(ErrorCode::Environment, "neither nvdisasm nor cuobjdump is on PATH");
 }

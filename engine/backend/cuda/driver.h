@@ -54,7 +54,8 @@ struct DriverFunctions {
   int (*graphNodes)(void* graph, void** nodes, std::size_t* count) = nullptr;
 };
 
-/// One device of this process, shared by all threads that chose it. What fails on it names the driver's error ("CUDA_ERROR_ILLEGAL_ADDRESS").
+/// One device of this process, shared by all threads that chose it. What fails on it names the driver's error
+/// ("CUDA_ERROR_ILLEGAL_ADDRESS").
 class CudaDriver {
  public:
   /// The process's one; made at the first call, never before a fork. Environment where there is no driver or no device.
