@@ -42,6 +42,16 @@ void castDtypeArguments(Graph& graph, NodeId id) {
   if (changed) graph.setKwargs(id, std::move(kwargs));
 }
 
+/// x.view(dtype) of x's own dtype is x, in float64 too: it reinterprets no bits. While the recorded dtypes are there.
+void castViewOfOwnDtype(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!node.isCall("aten.view.dtype"_op) || node.args().size() != 2 || !isNarrowFloat(node.args()[1])) return;
+  const NodeId* input = node.args()[0].as<NodeId>();
+  const TensorMeta* own = input != nullptr ? graph.node(*input).meta().value.tensor() : nullptr;
+  if (own == nullptr || own->dtype != *node.args()[1].as<DType>()) return;
+  graph.setArgs(id, {node.args()[0], Argument(DType::Float64)});
+}
+
 /// Recorded dtypes are no longer true: a placeholder's is known again, the others are forgotten.
 void castMeta(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -89,6 +99,7 @@ Result<GraphModule> castWith(const GraphModule& module, const std::vector<std::s
     KERF_TRY(GraphModule nested, castWith(*submodule.graph, nullptr));
     submodule.graph = std::make_shared<GraphModule>(std::move(nested));
   }
+  editNodes(cast.graph, castViewOfOwnDtype);
   editNodes(cast.graph, castNode);
   return cast;
 }
