@@ -57,13 +57,6 @@ void printNodes(const Comparison& comparison, bool all) {
   if (!comparison.nestedNote.empty()) fmt::print("nodes: {}\n", comparison.nestedNote);
 }
 
-/// NaN equals NaN, so a result that drowns in it passes: that is said.
-std::string verdictOf(const OutputVerdict& row) {
-  if (!row.same) return "DIFFERENT";
-  if (passedByNan(row)) return "same (only by NaN)";
-  return row.nothingFinite() ? "same (no finite element)" : "same";
-}
-
 /// "1 output and 8 mutated inputs different".
 std::string differencesText(const std::vector<OutputVerdict>& outputs) {
   struct Noun {
@@ -103,10 +96,10 @@ void printOutputs(const std::vector<OutputVerdict>& outputs) {
   for (const auto& row : outputs) {
     const bool hasValues = row.kind == ResultKind::Output || row.kind == ResultKind::Mutation;
     if (hasValues)
-      table.add({row.name, verdictOf(row), figure(row.maxAbsError), figure(row.ratioToLimit), figure(row.rmseRes),
+      table.add({row.name, verdictText(row), figure(row.maxAbsError), figure(row.ratioToLimit), figure(row.rmseRes),
                  figure(row.rmseRef), std::to_string(row.nanRes), std::to_string(row.infRes)});
     else
-      table.add({row.name, verdictOf(row), "", "", "", "", "", ""});
+      table.add({row.name, verdictText(row), "", "", "", "", "", ""});
   }
   if (!outputs.empty()) fmt::print("{}", table.text());
   for (const auto& row : outputs)
@@ -119,6 +112,12 @@ std::string itemOfCall(const std::string& target) {
 }
 
 }  // namespace
+
+std::string verdictText(const OutputVerdict& row) {
+  if (!row.same) return "DIFFERENT";
+  if (passedByNan(row)) return "same (only by NaN)";
+  return row.nothingFinite() ? "same (no finite element)" : "same";
+}
 
 Json comparisonJson(const CompareRequest& request, const Comparison& comparison) {
   Json object{{"graph", request.graph.text},          {"run", orNull(comparison.run)},

@@ -11,6 +11,9 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
 /// `all`: also the nodes that are the same.
 void printComparison(const Comparison& comparison, CompareRequest::Depth depth, bool all);
 
+/// "same", "DIFFERENT"; NaN equals NaN, so a result that drowns in it passes: that is said.
+std::string verdictText(const OutputVerdict& row);
+
 /// A row for each output, without NaN and infinity counts.
 std::string outputTable(const Comparison& comparison);
 

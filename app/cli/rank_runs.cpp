@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/cli/comparison_report.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 
@@ -13,12 +14,13 @@ void printRankRows(const RankRunsDoc& doc) {
   for (const auto& rank : doc.ranks)
     for (std::size_t i = 0; i < rank.outputs.size(); ++i)
       fmt::print("rank {}  out{}  {}\n", rank.rank, i, rank.outputs[i]);
-  TextTable table({"rank", "output", "max abs error", "verdict"});
+  TextTable table({"rank", "output", "max abs error", "NaN", "inf", "verdict"});
   bool isAny = false;
   for (const auto& rank : doc.ranks)
     for (const auto& verdict : rank.verdicts) {
       table.add({std::to_string(rank.rank), verdict.name, fmt::format("{:.3g}", verdict.maxAbsError),
-                 verdict.same ? std::string("same") : "DIFFERENT: " + verdict.reason});
+                 std::to_string(verdict.nanRes), std::to_string(verdict.infRes),
+                 verdictText(verdict) + (verdict.same ? "" : ": " + verdict.reason)});
       isAny = true;
     }
   if (isAny) fmt::print("{}", table.text());
@@ -41,10 +43,14 @@ void printRankRuns(const RankRunsDoc& doc) {
 
 Result<int> runOnRanks(Context& context, const RankRunsRequest& request) {
   KERF_TRY(const RankRunsDoc doc, context.perform(request));
-  if (doc.ownRank == 0 && context.json)
-    printJson(jsonOf(doc));
-  else if (doc.ownRank == 0)
+  if (doc.ownRank != 0) return doc.good() ? 0 : 1;  // the first process of mpirun prints
+  if (context.json) {
+    Json object = jsonOf(doc);
+    object.erase("own_rank");
+    printJson(object);
+  } else {
     printRankRuns(doc);
+  }
   return doc.good() ? 0 : 1;
 }
 

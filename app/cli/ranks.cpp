@@ -42,7 +42,7 @@ void printRanks(const RanksDoc& doc) {
     printGroups(row.groups);
   }
   if (doc.uncomparedMessages > 0)
-    fmt::print("{} not compared: the other end is in no record, or in one that has forgotten its first\n",
+    fmt::print("{} not compared: the other end is in no record, or its record no longer holds its first entries\n",
                counted(doc.uncomparedMessages, "message"));
   for (const auto& culprit : doc.culprits) {
     if (culprit.isUnfinished)

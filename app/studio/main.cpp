@@ -31,8 +31,8 @@ void addOptions(QCommandLineParser& parser) {
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
        {"panel",
-        "Panel to show: overview, nodes, source, path, runs, difference, changes, accuracy, values, minify, partition, "
-        "kernels, code, fusion, timeline, record, store, log, find or notes.",
+        "Panel to show: overview, program, ranks, nodes, source, path, runs, difference, changes, accuracy, values, "
+        "minify, partition, kernels, code, fusion, timeline, record, store, log, find or notes.",
         "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},

@@ -58,6 +58,18 @@ TEST_F(RankLanes, LeadToTheNodeOfTheRankThatDiffers) {
   EXPECT_EQ(capture->graphs[std::size_t(session().location().graph)].rank, 2);
 }
 
+/// The first difference of this recording is the second node, and its collective is in the same graph.
+TEST_F(RankLanes, LeadToTheNodeWhereTheyPart) {
+  openRanks("cc_tensor_branch");
+  QTest::mouseClick(panel().findChild<QPushButton*>("goToFirstRankDifference"), Qt::LeftButton);
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().location().node == "cos"; }));
+  EXPECT_EQ(session().capture(session().location().capture)->graphs[std::size_t(session().location().graph)].rank, 2);
+  auto& lanes = panel().lanes();
+  emit lanes.itemActivated(lanes.topLevelItem(1), firstLane + 3);
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().location().node.startsWith("all_reduce"); }));
+  EXPECT_EQ(session().capture(session().location().capture)->graphs[std::size_t(session().location().graph)].rank, 3);
+}
+
 TEST_F(RankLanes, SayThatAllAgree) {
   openRanks("trace_fc_all_reduce_sum");
   EXPECT_EQ(panel().headline(), "All 4 ranks have the same graphs, and all collectives meet (1).");
@@ -71,7 +83,7 @@ TEST(RankLaneRows, BlameTheRanksWhoseCollectiveDoesNotMeet) {
   doc.ranks = {0, 1, 3};
   doc.absent = {2};
   doc.timeline = {{0, "[0/0]", {{{0, 1, 3}, "all_reduce"}}}, {1, "[0/0]", {{{0, 3}, "all_reduce"}, {{1}, "barrier"}}}};
-  doc.culprits = {{{1}, {0, 3}, 1, "all_reduce", "barrier", {{{1}, "all_reduce"}}}};
+  doc.culprits = {{{1}, {0, 3}, 1, "all_reduce", "barrier", {{{1}, "all_reduce"}}, false, 1}};
   const auto rows = laneRows(doc);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_FALSE(rows[0].isFirst);
@@ -80,9 +92,40 @@ TEST(RankLaneRows, BlameTheRanksWhoseCollectiveDoesNotMeet) {
   EXPECT_TRUE(rows[1].cells[1].blamed && rows[1].cells[1].differs);
   EXPECT_FALSE(rows[1].cells[2].blamed || rows[1].cells[2].differs);
   EXPECT_EQ(ranksHeadline(doc),
-            "rank 1 issues barrier where ranks 0, 3 wait in collective 1, all_reduce. Of rank 2 there is no file.");
-  EXPECT_TRUE(laneHtml(doc, rows[1]).contains("Done last"));
-  EXPECT_FALSE(laneHtml(doc, rows[0]).contains("Done last"));
+            "rank 1 issues barrier where ranks 0, 3 wait in collective 1, all_reduce. There is no file of rank 2.");
+  EXPECT_TRUE(laneHtml(rows[1]).contains("Done last"));
+  EXPECT_FALSE(laneHtml(rows[0]).contains("Done last"));
+}
+
+/// Numbers repeat where flight records stand beside traces: the row says which of them it is.
+TEST(RankLaneRows, BlameTheRowAndNotItsNumber) {
+  RankLanesDoc doc;
+  doc.ranks = {0, 1};
+  doc.timeline = {{0, "[0/0]", {{{0, 1}, "all_reduce"}}}, {0, "group 0", {{{0, 1}, "all_reduce (started)"}}}};
+  doc.uncomparedMessages = 3;
+  doc.culprits = {{{0, 1}, {0, 1}, 0, "all_reduce", "", {}, true, 1}};
+  const auto rows = laneRows(doc);
+  EXPECT_FALSE(rows[0].isFirst || rows[0].cells[0].blamed);
+  EXPECT_TRUE(rows[1].isFirst && rows[1].cells[0].blamed);
+  EXPECT_EQ(
+      ranksHeadline(doc),
+      "Collective 0, all_reduce, does not end: ranks 0, 1 wait in it. Messages that are not compared: 3, since the "
+      "other end is in no record.");
+}
+
+TEST(RankLaneRows, AreAsManyAsAWindowHoldsAroundTheFirstThatDoesNotMeet) {
+  RankLanesDoc doc;
+  for (int rank = 0; rank < 500; ++rank) doc.ranks.push_back(rank);
+  doc.timeline.resize(10'000);
+  for (int row = 0; row < 10'000; ++row) doc.timeline[std::size_t(row)] = {row, "[0/0]", {{doc.ranks, "all_reduce"}}};
+  doc.culprits = {{{7}, {8}, 9'000, "all_reduce", "barrier", {}, false, 9'000}};
+  const auto rows = laneRows(doc);
+  ASSERT_EQ(rows.size(), 400U);
+  const auto first = std::ranges::find(rows, true, &LaneRow::isFirst);
+  ASSERT_NE(first, rows.end());
+  EXPECT_EQ(first->number, "9000");
+  EXPECT_TRUE(first->cells[7].blamed && !first->cells[8].blamed);
+  EXPECT_TRUE(ranksHeadline(doc).endsWith(" 400 of 10000 collectives are listed."));
 }
 
 TEST(RankLaneRows, LeaveOutWhoHasNoPart) {

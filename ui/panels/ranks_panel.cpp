@@ -18,7 +18,7 @@ namespace kerf::ui::inline panels {
 namespace {
 
 constexpr int numberColumn = 0, placeColumn = 1, firstLane = 2;
-constexpr int widestLane = 260;
+constexpr int narrowestLane = 44, widestLane = 260;
 
 }  // namespace
 
@@ -35,9 +35,9 @@ RanksPanel::RanksPanel(Session& session, QWidget* parent)
   connect(m_go, &QPushButton::clicked, this, &RanksPanel::goToFirst);
   connect(m_lanes, &QTreeWidget::currentItemChanged, this, &RanksPanel::showRow);
   connect(m_lanes, &QTreeWidget::itemActivated, this, &RanksPanel::goTo);
-  for (const auto signal : {&Session::capturesChanged, &Session::locationChanged, &Session::ranksChanged})
+  for (const auto signal :
+       {&Session::capturesChanged, &Session::locationChanged, &Session::ranksChanged, &Session::programChanged})
     connect(&session, signal, this, &RanksPanel::showRanks);
-  connect(&session, &Session::graphChanged, this, &RanksPanel::selectWanted);
   showRanks();
 }
 
@@ -85,7 +85,7 @@ void RanksPanel::showEvent(QShowEvent* event) {
 }
 
 void RanksPanel::showRanks() {
-  const int capture = m_session.location().capture;
+  const int capture = m_session.shownCapture();
   if (isVisible()) m_session.findRanks(capture);
   const auto ranks = m_session.ranks(capture);
   const bool told = ranks && ranks->error.isEmpty();
@@ -117,13 +117,15 @@ void RanksPanel::fillLanes() {
   m_go->setVisible(m_first >= 0);
   for (int column = 0; column < m_lanes->columnCount(); ++column) {
     m_lanes->resizeColumnToContents(column);
-    m_lanes->setColumnWidth(column, std::min(widestLane, m_lanes->columnWidth(column)));
+    m_lanes->setColumnWidth(column, std::clamp(m_lanes->columnWidth(column), narrowestLane, widestLane));
   }
   m_lanes->setCurrentItem(m_lanes->topLevelItem(std::max(0, m_first)));
   showRow();
 }
 
 void RanksPanel::addLane(const LaneRow& row) {
+  QFont bold = m_lanes->font();
+  bold.setBold(true);
   auto* item = new QTreeWidgetItem(m_lanes);
   item->setText(numberColumn, row.number);
   item->setText(placeColumn, row.place);
@@ -134,12 +136,13 @@ void RanksPanel::addLane(const LaneRow& row) {
     item->setText(column, cell.text);
     item->setToolTip(column, cell.text);
     item->setForeground(column, cell.blamed ? theme().bad : cell.differs ? theme().warn : theme().muted);
+    if (cell.blamed || cell.differs) item->setFont(column, bold);  // a selected row has one colour
   }
 }
 
 void RanksPanel::showRow() {
   const int row = m_lanes->indexOfTopLevelItem(m_lanes->currentItem());
-  if (m_shown && row >= 0 && row < int(m_rows.size())) m_detail->setHtml(laneHtml(*m_shown, m_rows[std::size_t(row)]));
+  if (m_shown && row >= 0 && row < int(m_rows.size())) m_detail->setHtml(laneHtml(m_rows[std::size_t(row)]));
 }
 
 int RanksPanel::rankOf(int column) const {
@@ -151,10 +154,8 @@ void RanksPanel::goTo(QTreeWidgetItem* item, int column) {
   const int row = m_lanes->indexOfTopLevelItem(item), rank = rankOf(column);
   if (row < 0 || row >= int(m_rows.size()) || rank < 0) return;
   const LaneRow& lane = m_rows[std::size_t(row)];
-  m_wanted = lane.node;
-  m_session.goToRank(rank, lane.compileId, lane.stage);
-  selectWanted();
-  emit graphPicked();
+  const LaneCell& cell = lane.cells[std::size_t(column - firstLane)];
+  if (m_session.goToRank(rank, lane.compileId, cell.stage, cell.node)) emit graphPicked();
 }
 
 void RanksPanel::goToFirst() {
@@ -163,13 +164,6 @@ void RanksPanel::goToFirst() {
   auto found = std::ranges::find(cells, true, &LaneCell::blamed);
   if (found == cells.end()) found = std::ranges::find(cells, true, &LaneCell::differs);
   if (found != cells.end()) goTo(m_lanes->topLevelItem(m_first), firstLane + int(found - cells.begin()));
-}
-
-void RanksPanel::selectWanted() {
-  const auto graph = m_session.graph();
-  if (m_wanted < 0 || !graph) return;
-  if (m_wanted < int(graph->nodes.size())) m_session.selectNode(m_wanted);
-  m_wanted = -1;
 }
 
 }  // namespace kerf::ui::inline panels

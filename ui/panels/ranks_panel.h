@@ -40,7 +40,6 @@ class RanksPanel : public QWidget {
   void showRow();
   void goTo(QTreeWidgetItem* item, int column);
   void goToFirst();
-  void selectWanted();
   int rankOf(int column) const;
 
   Session& m_session;
@@ -52,7 +51,6 @@ class RanksPanel : public QWidget {
   RankLanesPtr m_shown;
   std::vector<LaneRow> m_rows;
   int m_first = -1;   ///< row of the first collective that does not meet, or of the first graph that differs
-  int m_wanted = -1;  ///< node to select when its graph is there
 };
 
 }  // namespace kerf::ui::inline panels

@@ -48,12 +48,12 @@ TimelinePanel::TimelinePanel(Session& session, QWidget* parent) : QAbstractScrol
     m_begin = double(value) / horizontalScrollBar()->maximum() * (double(m_timeline->length) - m_length);
     viewport()->update();
   });
-  connect(&session, &Session::locationChanged, this, &TimelinePanel::showCapture);
-  connect(&session, &Session::capturesChanged, this, &TimelinePanel::showCapture);
+  for (const auto signal : {&Session::locationChanged, &Session::capturesChanged, &Session::programChanged})
+    connect(&session, signal, this, &TimelinePanel::showCapture);
 }
 
 void TimelinePanel::showCapture() {
-  const auto capture = m_session.capture(m_session.location().capture);
+  const auto capture = m_session.capture(m_session.shownCapture());
   const int id = capture ? capture->id : -1;
   if (id == m_capture) return;
   m_capture = id;

@@ -193,6 +193,7 @@ void Session::close(int capture) {
   if (!doc) return;
   m_jobs.cancel("open:" + QString::number(capture));
   m_jobs.cancel("fusion:" + QString::number(capture));
+  m_jobs.cancel("ranks:" + QString::number(capture));
   if (m_location.capture == capture) m_jobs.cancel("compile");
   for (const auto& [key, known] : m_states)
     for (const char* work : {"compare", "bisect", "minify", "candidate", "guards"})

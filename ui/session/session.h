@@ -74,9 +74,8 @@ class Session : public QObject {
   void findRanks(int capture);
   /// Null until findRanks() has it, and for other captures.
   RankLanesPtr ranks(int capture) const;
-  /// Goes to a rank's graph of a compile id and stage; of an empty stage to its first of AOTAutograd. noted() says where
-  /// there is none.
-  void goToRank(int rank, const std::string& compileId, const std::string& stage);
+  /// Goes to a node of a rank's graph of a compile id and stage. False, and noted(), where the rank has no such graph.
+  bool goToRank(int rank, const std::string& compileId, const std::string& stage, const std::string& node);
 
   /// Whether it is a Python program that was run and captured.
   bool isProgram(int capture) const;

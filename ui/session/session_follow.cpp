@@ -59,6 +59,7 @@ void Session::refreshed(int capture, Result<std::vector<workbench::CaptureIndex>
   if (longer && doc->graphs.size() == before->graphs.size() && doc->records.size() == before->records.size()) return;
   m_captures[capture] = doc;
   m_fusion.erase(capture);
+  m_jobs.cancel("ranks:" + QString::number(capture));  // an answer of before
   m_ranks.erase(capture);
   m_logs.erase(capture);
   forgetStages(capture);

@@ -1,7 +1,7 @@
 // Session: what several ranks of a trace recorded, beside each other.
 #include <algorithm>
+#include <set>
 
-#include "ui/session/job_names.h"
 #include "ui/session/session.h"
 #include "ui/session/window_text.h"
 
@@ -19,8 +19,10 @@ std::string bareId(const std::string& id) {
 bool Session::hasRanks(int capture) const {
   const auto doc = this->capture(capture);
   if (!doc || doc->loading || !doc->error.empty() || doc->compiles.empty()) return false;
-  const int first = doc->compiles.front().rank;
-  return std::ranges::any_of(doc->compiles, [&](const CompileEntryDoc& entry) { return entry.rank != first; });
+  std::set<int> ranks;
+  for (const CompileEntryDoc& entry : doc->compiles)
+    if (entry.rank >= 0) ranks.insert(entry.rank);
+  return ranks.size() > 1;
 }
 
 RankLanesPtr Session::ranks(int capture) const {
@@ -31,10 +33,12 @@ RankLanesPtr Session::ranks(int capture) const {
 void Session::findRanks(int capture) {
   const QString job = "ranks:" + QString::number(capture);
   if (!hasRanks(capture) || ranks(capture) || m_jobs.busy(job)) return;
+  if (!m_differ) m_differ = m_workers.forJob();  // so that browsing never waits
   m_jobs.submit<Result<workbench::RanksDoc>>(
       job,
-      [worker = browser(capture), request = workbench::RanksRequest{this->capture(capture)->path}](
-          std::stop_token stop) { return worker->perform(request, {{}, stop}); },
+      [worker = m_differ, request = workbench::RanksRequest{this->capture(capture)->path}](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
       [this, capture](Result<workbench::RanksDoc> result) {
         if (!this->capture(capture)) return;
         auto doc = std::make_shared<RankLanesDoc>();
@@ -45,16 +49,18 @@ void Session::findRanks(int capture) {
       });
 }
 
-void Session::goToRank(int rank, const std::string& compileId, const std::string& stage) {
-  const auto doc = capture(m_location.capture);
-  if (!doc) return;
-  const auto isAsked = [&](const GraphEntry& entry) {
-    return entry.rank == rank && bareId(entry.compileId) == bareId(compileId) &&
-           (entry.stage == stage || (stage.empty() && entry.stage.starts_with("aot_")));
-  };
-  const auto found = std::ranges::find_if(doc->graphs, isAsked);
-  if (found == doc->graphs.end()) return emit noted(tr("Rank %1 recorded no such graph.").arg(rank));
-  go({doc->id, int(found - doc->graphs.begin()), Location::Stage::Captured, -1, {}});
+bool Session::goToRank(int rank, const std::string& compileId, const std::string& stage, const std::string& node) {
+  const auto doc = capture(shownCapture());
+  if (!doc) return false;
+  const auto found = std::ranges::find_if(doc->graphs, [&](const GraphEntry& entry) {
+    return entry.rank == rank && entry.stage == stage && bareId(entry.compileId) == bareId(compileId);
+  });
+  if (found == doc->graphs.end()) {
+    emit noted(tr("Rank %1 recorded no graph of %2 there.").arg(rank).arg(QString::fromStdString(compileId)));
+    return false;
+  }
+  go({doc->id, int(found - doc->graphs.begin()), Location::Stage::Captured, -1, QString::fromStdString(node)});
+  return true;
 }
 
 }  // namespace kerf::ui::inline session

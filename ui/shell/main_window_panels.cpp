@@ -78,7 +78,7 @@ void MainWindow::buildPanels() {
                           std::function<bool()> hasContent = {}) {
     m_places->add({name, title, panel, std::move(places), std::move(hasContent)});
   };
-  const auto capture = [this] { return m_session.capture(m_session.location().capture); };
+  const auto capture = [this] { return m_session.capture(m_session.shownCapture()); };
   add("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), {Graph});
   add("source", tr("Source"), m_source = new SourcePanel(m_session), {Graph});
   add("path", tr("Source to kernel"), m_path = new PathPanel(m_session), {Graph});
@@ -105,7 +105,7 @@ void MainWindow::buildPanels() {
     return doc && doc->timeline;
   });
   add("ranks", tr("Ranks"), m_ranks = new RanksPanel(m_session), {Overview, Graph},
-      [this] { return m_session.hasRanks(m_session.location().capture); });
+      [this] { return m_session.hasRanks(m_session.shownCapture()); });
   add("runs", tr("Two runs"), m_runs = new RunsPanel(m_session), {Overview, Graph},
       [this] { return m_session.captures().size() > 1; });
   add("record", tr("Record"), m_record = new RecordPanel(m_session), {Overview, Graph},

@@ -195,7 +195,7 @@ Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index) {
   stored.row.name = graph.name;
   stored.row.hash = graph.contentHash().hex();
   stored.row.nodes = int(graph.module.graph.size());
-  stored.row.reproText = storedReproText(capture, index);
+  stored.row.reproText = reproText(capture, index, {.stackTraces = true});
   stored.row.source = sourceRow(graph.origin);
   std::set<std::string> seen;
   std::vector<StorageRef> inFiles;

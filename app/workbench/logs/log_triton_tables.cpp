@@ -160,12 +160,12 @@ void fillTriton(const LogView& view, LogTable& table) {
 
 void fillTritonLines(const LogView& view, LogTable& table) {
   forSaid(view, "triton_compilation", [&](std::size_t record, std::string_view said) {
-    if (table.rows.size() < mostLineRows) addLineRows(view, record, saidText(said, "kernel"), table);
+    if (table.rows.size() <= mostLineRows) addLineRows(view, record, saidText(said, "kernel"), table);
   });
-  if (table.rows.size() < mostLineRows) return;
+  if (table.rows.size() <= mostLineRows) return;
   table.rows.resize(mostLineRows);
   LogRow rest;
-  rest.cells = {"", fmt::format("what follows is left out: {} lines are listed", mostLineRows), "", "", ""};
+  rest.cells = {"", fmt::format("only the first {} lines are listed", mostLineRows), "", "", ""};
   table.rows.push_back(std::move(rest));
 }
 

@@ -58,8 +58,9 @@ struct ShardRequest {
 struct RankGroupDoc {
   std::vector<int> ranks;
   std::string what;
+  std::string stage = {}, node = {};  ///< where the first of them has it; empty where that is in no graph
 
-  KERF_FIELDS(ranks, what)
+  KERF_FIELDS(ranks, what, stage, node)
 };
 struct DifferingGraphDoc {
   std::string compileId, stage;
@@ -80,9 +81,10 @@ struct CulpritDoc {
   std::int64_t number = 0;
   std::string collective, mismatch;
   std::vector<RankGroupDoc> lastDone;
-  bool isUnfinished = false;  ///< all ranks issue it, and it ends nowhere
+  bool isUnfinished = false;  ///< all its ranks issue it, and it ends nowhere
+  std::size_t row = 0;        ///< of the timeline
 
-  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished)
+  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished, row)
 };
 struct RanksDoc {
   std::vector<int> ranks;
@@ -90,7 +92,7 @@ struct RanksDoc {
   std::vector<DifferingGraphDoc> graphs;
   std::vector<TimelineRowDoc> timeline;
   std::vector<CulpritDoc> culprits;     ///< the first collective that does not meet; none where all do
-  std::int64_t uncomparedMessages = 0;  ///< whose other end is in no record, or in one that has forgotten its first
+  std::int64_t uncomparedMessages = 0;  ///< whose other end is in no record, or in one without its first entries
 
   KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages)
 };

@@ -86,7 +86,7 @@ Result<double> compareRuns(const ShardedGraph& graph, const DeviceMesh& mesh, co
   return largestDifference(parts, whole.isList() ? whole.list() : ValueList{whole});
 }
 
-RankGroupDoc docOf(const RankGroup& group) { return {group.ranks, group.what}; }
+RankGroupDoc docOf(const RankGroup& group) { return {group.ranks, group.what, group.stage, group.node}; }
 
 std::vector<RankGroupDoc> docsOf(const std::vector<RankGroup>& groups) {
   std::vector<RankGroupDoc> docs;
@@ -128,7 +128,7 @@ Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
     doc.timeline.push_back({row.number, row.compileId, docsOf(row.groups)});
   if (const auto& culprit = diagnosis.culprit)
     doc.culprits.push_back({culprit->ranks, culprit->waiting, culprit->number, culprit->collective, culprit->mismatch,
-                            docsOf(culprit->lastDone), culprit->isUnfinished});
+                            docsOf(culprit->lastDone), culprit->isUnfinished, culprit->row});
   doc.uncomparedMessages = diagnosis.uncomparedMessages;
   return doc;
 }

@@ -161,12 +161,12 @@ std::vector<RankGroup> flightGroups(const std::vector<std::pair<int, const Fligh
   std::map<std::string, std::set<std::string>> states;
   for (const auto& [rank, calls] : items)
     if (calls != nullptr) states[calls->text].insert(calls->state.empty() ? std::string(completed) : calls->state);
-  std::vector<std::pair<int, std::string>> texts;
+  std::vector<RankItem> texts;
   for (const auto& [rank, calls] : items) {
     std::string text = calls == nullptr ? std::string(nothing) : byText ? calls->text : calls->shown();
     if (calls != nullptr && byText && states[calls->text] != std::set{std::string(completed)})
       text += fmt::format(" ({})", fmt::join(states[calls->text], ", "));
-    texts.emplace_back(rank, std::move(text));
+    texts.push_back({rank, std::move(text)});
   }
   return groupedByText(texts);
 }
@@ -284,7 +284,7 @@ std::string lastBefore(const RankFlights& own, std::int64_t order) {
 
 /// What each rank of the row did before it.
 std::vector<RankGroup> doneBefore(const DiagnosedRow& end, const std::map<int, RankFlights>& flights) {
-  std::vector<std::pair<int, std::string>> last;
+  std::vector<RankItem> last;
   for (const RankGroup& group : end.row.groups)
     for (const int rank : group.ranks) {
       const RankFlights& own = flights.at(rank);
@@ -292,9 +292,9 @@ std::vector<RankGroup> doneBefore(const DiagnosedRow& end, const std::map<int, R
       std::int64_t order = std::numeric_limits<std::int64_t>::max();
       if (rows != (own.*end.table).end())
         if (const auto calls = rows->second.find(end.number); calls != rows->second.end()) order = calls->second.order;
-      last.emplace_back(rank, lastBefore(own, order));
+      last.push_back({rank, lastBefore(own, order)});
     }
-  std::ranges::sort(last);
+  std::ranges::sort(last, {}, &RankItem::rank);
   return groupedByText(last);
 }
 
@@ -322,11 +322,13 @@ Result<RanksDiagnosis> diagnoseFlights(const std::vector<FlightLog>& logs) {
   const auto going = std::ranges::find(rows, false, &DiagnosedRow::hasEnded);
   if (wrong != rows.end()) {
     diagnosis.culprit = culpritOfRow(wrong->row);
+    diagnosis.culprit->row = std::size_t(wrong - rows.begin());
     diagnosis.culprit->lastDone = doneBefore(*wrong, flights);
   } else if (going != rows.end()) {
     const RankGroup& all = going->row.groups[0];
     diagnosis.culprit =
         Culprit{all.ranks, going->row.number, all.what, "a call that does not end", all.ranks, {}, true};
+    diagnosis.culprit->row = std::size_t(going - rows.begin());
     diagnosis.culprit->lastDone = doneBefore(*going, flights);
   }
   return diagnosis;

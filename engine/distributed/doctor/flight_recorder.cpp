@@ -89,7 +89,7 @@ std::string operandsOf(const Pickled& entry, std::size_t& room) {
       text += fmt::format("{}{}", d == 0 ? "" : ", ", shape.item(d).integer().value_or(-1));
     text += "]";
   }
-  room -= std::min(room, text.size());
+  takeRoom(room, text.size());
   return text;
 }
 
@@ -112,11 +112,11 @@ std::string opOf(const Pickled& entry) {
   return colon == std::string::npos ? name : name.substr(colon + 1);
 }
 
-/// Members as a list, or as its text "[0, 1]".
-std::vector<int> membersOf(const Pickled& config) {
+/// Members as a list, or as its text "[0, 1]". None, and no room left, where there is none to look at them.
+std::vector<int> membersOf(const Pickled& config, std::size_t& room) {
   std::vector<int> ranks;
   const auto found = config.find("ranks");
-  if (!found) return ranks;
+  if (!found || !takeRoom(room, found->value().text.size() + found->size())) return ranks;
   if (found->isList())
     for (std::size_t i = 0; i < std::min(found->value().items.size(), mostMembers); ++i)
       ranks.push_back(int(std::clamp<std::int64_t>(found->item(i).integer().value_or(-1), -1, INT_MAX)));
@@ -131,7 +131,7 @@ std::vector<int> membersOf(const Pickled& config) {
 }
 
 /// False where the groups need more than the room.
-bool readGroups(const Pickled& root, FlightLog& log, std::size_t room) {
+bool readGroups(const Pickled& root, FlightLog& log, std::size_t& room) {
   constexpr std::size_t nodeBytes = 64;  // of the map, about
   const auto configs = root.find("pg_config");
   if (!configs || !configs->isDict()) return true;
@@ -140,7 +140,7 @@ bool readGroups(const Pickled& root, FlightLog& log, std::size_t room) {
     const std::string name = config.text("name"), description = config.text("desc");
     std::string key = name.empty() ? configs->item(i).text() : name;
     if (!description.empty()) key += fmt::format(" ({})", description);
-    std::vector<int> members = membersOf(config);
+    std::vector<int> members = membersOf(config, room);
     const std::size_t bytes =
         nodeBytes + sizeof(decltype(log.groups)::value_type) + key.size() + members.size() * sizeof(int);
     if (!takeRoom(room, bytes)) return false;

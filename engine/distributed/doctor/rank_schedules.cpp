@@ -54,13 +54,18 @@ std::vector<MeetingPoint> meetingPoints(const std::vector<RankLog>& logs) {
 std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs, const std::vector<MeetingPoint>& points) {
   std::vector<TimelineRow> rows;
   for (const MeetingPoint& point : points) {
-    std::vector<std::pair<int, std::string>> items;
+    std::vector<RankItem> items;
     TimelineRow row{int(rows.size()), {}, {}};
     for (const RankLog& log : logs) {
       if (!isMember(log, point.group)) continue;
       const std::size_t i = placeOf(log, point);
-      if (i < log.schedule.size() && row.compileId.empty()) row.compileId = log.schedule[i].compileId;
-      items.emplace_back(log.rank, i < log.schedule.size() ? log.schedule[i].text() : "nothing");
+      if (i >= log.schedule.size()) {
+        items.push_back({log.rank, "nothing"});
+        continue;
+      }
+      const ScheduledCollective& own = log.schedule[i];
+      if (row.compileId.empty()) row.compileId = own.compileId;
+      items.push_back({log.rank, own.text(), own.stage, own.node});
     }
     row.groups = groupedByText(items);
     rows.push_back(std::move(row));
@@ -73,12 +78,13 @@ std::optional<Culprit> culpritOf(const std::vector<RankLog>& logs, const std::ve
   const auto row = std::ranges::find_if(timeline, &TimelineRow::differs);
   if (row == timeline.end()) return std::nullopt;
   Culprit culprit = culpritOfRow(*row);
-  const MeetingPoint& point = points[std::size_t(row - timeline.begin())];
-  std::vector<std::pair<int, std::string>> before;
+  culprit.row = std::size_t(row - timeline.begin());
+  const MeetingPoint& point = points[culprit.row];
+  std::vector<RankItem> before;
   for (const RankLog& log : logs) {
     if (!isMember(log, point.group)) continue;
     const std::size_t done = placeOf(log, point);
-    before.emplace_back(log.rank, done == 0 ? "no collective" : log.schedule[done - 1].text());
+    before.push_back({log.rank, done == 0 ? "no collective" : log.schedule[done - 1].text()});
   }
   culprit.lastDone = groupedByText(before);
   return culprit;

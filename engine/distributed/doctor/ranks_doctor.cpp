@@ -10,14 +10,14 @@
 
 namespace kerf::inline distributed::inline doctor {
 
-std::vector<RankGroup> groupedByText(const std::vector<std::pair<int, std::string>>& items) {
+std::vector<RankGroup> groupedByText(const std::vector<RankItem>& items) {
   std::vector<RankGroup> groups;
-  for (const auto& [rank, what] : items) {
-    const auto found = std::ranges::find(groups, what, &RankGroup::what);
+  for (const RankItem& item : items) {
+    const auto found = std::ranges::find(groups, item.what, &RankGroup::what);
     if (found != groups.end())
-      found->ranks.push_back(rank);
+      found->ranks.push_back(item.rank);
     else
-      groups.push_back({{rank}, what});
+      groups.push_back({{item.rank}, item.what, item.stage, item.node});
   }
   std::ranges::stable_sort(groups,
                            [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
@@ -114,13 +114,16 @@ std::vector<std::string> textsOf(const Graph& graph) {
 
 std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<RankLog>& logs) {
   DifferingGraph result{std::get<0>(key), std::get<1>(key), -1, {}};
-  std::vector<std::pair<int, std::string>> presence;
+  std::vector<RankItem> presence;
   std::vector<std::pair<int, std::vector<std::string>>> texts;
   std::vector<const GraphModule*> modules;
   for (const RankLog& log : logs) {
     const auto found = log.graphs.find(key);
-    presence.emplace_back(log.rank, found == log.graphs.end() ? "no such graph" : "this graph");
-    if (found == log.graphs.end()) continue;
+    if (found == log.graphs.end()) {
+      presence.push_back({log.rank, "no such graph"});
+      continue;
+    }
+    presence.push_back({log.rank, "this graph", result.stage});
     texts.emplace_back(log.rank, textsOf(found->second->graph));
     modules.push_back(found->second);
   }
@@ -129,13 +132,17 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
   std::size_t longest = 0;
   for (const auto& [rank, own] : texts) longest = std::max(longest, own.size());
   for (std::size_t i = 0; i < longest; ++i) {
-    std::vector<std::pair<int, std::string>> nodes;
+    std::vector<RankItem> nodes;
     std::set<std::string> seen;
     for (std::size_t r = 0; r < texts.size(); ++r) {
       const auto& own = texts[r].second;
       seen.insert(i < own.size() ? own[i] : std::string());
       const Graph& graph = modules[r]->graph;
-      nodes.emplace_back(texts[r].first, i < own.size() ? printNode(graph, graph.order()[i]) : "the graph has ended");
+      if (i < own.size())
+        nodes.push_back(
+            {texts[r].first, printNode(graph, graph.order()[i]), result.stage, graph.node(graph.order()[i]).name()});
+      else
+        nodes.push_back({texts[r].first, "the graph has ended", result.stage});
     }
     if (seen.size() == 1) continue;
     result.index = int(i);
@@ -146,17 +153,17 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
 }
 
 /// The graph that a compilation runs, and the forward and the backward part where it has both.
-std::vector<const GraphModule*> executedGraphs(const RankLog& log, const std::string& compileId) {
+std::vector<GraphKey> executedGraphs(const RankLog& log, const std::string& compileId) {
   std::size_t best = std::size(stagesByAge);
   for (const auto& [key, module] : log.graphs)
     if (std::get<0>(key) == compileId) best = std::min(best, ageOf(std::get<1>(key)));
   const bool hasParts = best < std::size(stagesByAge) && (stagesByAge[best] == "aot_forward_graph");
-  std::vector<const GraphModule*> graphs;
+  std::vector<GraphKey> graphs;
   for (const GraphKey& key : log.order) {
     if (std::get<0>(key) != compileId) continue;
     const std::size_t age = ageOf(std::get<1>(key));
     if (age == best || (hasParts && stagesByAge[std::min(age, std::size(stagesByAge) - 1)] == "aot_backward_graph"))
-      graphs.push_back(log.graphs.at(key));
+      graphs.push_back(key);
   }
   return graphs;
 }
@@ -165,13 +172,14 @@ void readSchedule(RankLog& log) {
   std::vector<std::string> ids;
   for (const GraphKey& key : log.order)
     if (std::ranges::find(ids, std::get<0>(key)) == ids.end()) ids.push_back(std::get<0>(key));
-  for (const std::string& id : ids)
-    for (const GraphModule* module : executedGraphs(log, id))
-      for (const NodeId node : module->graph.order())
-        if (isCollective(module->graph.node(node)))
-          log.schedule.push_back({id, module->graph.node(node).name(), shortName(module->graph.node(node).target()),
-                                  operandsOf(module->graph, module->graph.node(node)),
-                                  groupOf(module->graph.node(node))});
+  for (const std::string& compileId : ids)
+    for (const GraphKey& key : executedGraphs(log, compileId)) {
+      const Graph& graph = log.graphs.at(key)->graph;
+      for (const NodeId id : graph.order())
+        if (const Node& node = graph.node(id); isCollective(node))
+          log.schedule.push_back({compileId, std::get<1>(key), node.name(), shortName(node.target()),
+                                  operandsOf(graph, node), groupOf(node)});
+    }
 }
 
 /// One capture for each rank, or one with the graphs of all.
@@ -291,9 +299,13 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   diagnosis.culprit = culpritOf(logs, points, diagnosis.timeline);
   if (flights.size() < 2) return diagnosis;
   KERF_TRY(RanksDiagnosis issued, diagnoseFlights(flights));  // what ran, beside what was compiled
+  const std::size_t compiledRows = diagnosis.timeline.size();
   std::ranges::move(issued.timeline, std::back_inserter(diagnosis.timeline));
   diagnosis.uncomparedMessages = issued.uncomparedMessages;
-  if (issued.culprit) diagnosis.culprit = std::move(issued.culprit);
+  if (issued.culprit) {
+    issued.culprit->row += compiledRows;
+    diagnosis.culprit = std::move(issued.culprit);
+  }
   return diagnosis;
 }
 

@@ -15,6 +15,14 @@ namespace kerf::inline distributed::inline doctor {
 struct RankGroup {
   std::vector<int> ranks;
   std::string what;
+  std::string stage = {}, node = {};  ///< where the first of them has it; empty where that is in no graph
+};
+
+/// What one rank has.
+struct RankItem {
+  int rank = 0;
+  std::string what;
+  std::string stage = {}, node = {};
 };
 
 /// A graph that is not the same on all ranks.
@@ -41,6 +49,7 @@ struct Culprit {
   std::vector<int> waiting;         ///< ranks that wait for them
   std::vector<RankGroup> lastDone;  ///< what each rank did before
   bool isUnfinished = false;        ///< all issue it and nobody deviates, but it ends nowhere: `ranks` are all of them
+  std::size_t row = 0;              ///< of the timeline
 };
 
 struct RanksDiagnosis {
@@ -48,13 +57,13 @@ struct RanksDiagnosis {
   std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
-  std::int64_t uncomparedMessages =
-      0;  ///< records of messages whose other end is in no record, or in a ring that has rolled
+  /// Records of messages whose other end is in no record, or in a ring that has rolled.
+  std::int64_t uncomparedMessages = 0;
   std::optional<Culprit> culprit;  ///< where all meet: the first that all have issued and that has ended nowhere
 };
 
 /// The same things together, the most common first, then by rank.
-std::vector<RankGroup> groupedByText(const std::vector<std::pair<int, std::string>>& items);
+std::vector<RankGroup> groupedByText(const std::vector<RankItem>& items);
 /// Who does not do as most in a row that differs, and who waits; without what was done before.
 Culprit culpritOfRow(const TimelineRow& row);
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -17,17 +18,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What goes from rank to rank: the run that it belongs to, what was called, a tensor.
+/// What goes from rank to rank: the run that it belongs to, its tag, what was called, a tensor.
 struct Letter {
-  std::int64_t run = 0;
+  std::int64_t run = 0, tag = 0;
   std::string text;
   Tensor tensor;
 };
 
-/// As bytes: run, dtype, dimensions, sizes, length of the text, text, elements.
+/// As bytes: run, tag, dtype, dimensions, sizes, length of the text, text, elements.
 std::vector<char> packed(const Letter& letter) {
-  const auto& [run, text, tensor] = letter;
-  std::vector<std::int64_t> head{run, std::int64_t(tensor.dtype()), tensor.dim()};
+  const auto& [run, tag, text, tensor] = letter;
+  std::vector<std::int64_t> head{run, tag, std::int64_t(tensor.dtype()), tensor.dim()};
   for (const std::int64_t size : tensor.sizes()) head.push_back(size);
   head.push_back(std::int64_t(text.size()));
   const std::size_t headBytes = head.size() * sizeof(std::int64_t), bytes = std::size_t(tensor.byteSize());
@@ -48,8 +49,8 @@ Result<Letter> unpacked(const std::vector<char>& bytes) {
     at += sizeof value;
     return value;
   };
-  const auto run = next(), dtype = next(), dims = next();
-  if (!run || !dtype || !dims || *dims < 0 || *dims > 64) return broken();
+  const auto run = next(), tag = next(), dtype = next(), dims = next();
+  if (!run || !tag || !dtype || !dims || *dims < 0 || *dims > 64) return broken();
   Sizes sizes;
   for (std::int64_t d = 0; d < *dims; ++d) {
     const auto size = next();
@@ -58,7 +59,7 @@ Result<Letter> unpacked(const std::vector<char>& bytes) {
   }
   const auto length = next();
   if (!length || *length < 0 || std::size_t(*length) > bytes.size() - at) return broken();
-  Letter result{*run, std::string(bytes.data() + at, std::size_t(*length)), {}};
+  Letter result{*run, *tag, std::string(bytes.data() + at, std::size_t(*length)), {}};
   at += std::size_t(*length);
   KERF_TRY(result.tensor, Tensor::zeros(DType(*dtype), sizes));
   if (bytes.size() - at != std::size_t(result.tensor.byteSize())) return broken();
@@ -99,7 +100,7 @@ class MpiCommunicator : public MpiWorld {
         m_rank(transport.rank()),
         m_size(transport.size()),
         m_ends(std::size_t(m_size)) {}
-  ~MpiCommunicator() override { drain(); }
+  ~MpiCommunicator() override { drain(m_timeout); }
   int rank() const override { return m_rank; }
   int worldSize() const override { return m_size; }
 
@@ -110,7 +111,7 @@ class MpiCommunicator : public MpiWorld {
     const std::int64_t number = m_numbers[group.name]++;
     const std::string what = fmt::format("{} (number {} of group '{}')", call.text(), number, group.name);
     for (const int other : group.ranks)
-      if (other != m_rank) KERF_CHECK(start(other, tagOf(number), {m_run, call.text(), own}));
+      if (other != m_rank) KERF_CHECK(start(other, {m_run, tagOf(number), call.text(), own}));
     std::vector<Tensor> result;
     for (const int other : group.ranks) {
       if (other == m_rank) {
@@ -122,14 +123,14 @@ class MpiCommunicator : public MpiWorld {
       if (theirs.text != call.text()) return differing(group, number, {m_rank, call.text()}, {other, theirs.text});
       result.push_back(std::move(theirs.tensor));
     }
-    drain();
+    drain(m_timeout);
     return result;
   }
 
   Result<void> send(const Group& group, int to, int tag, const Tensor& tensor) override {
     if (to < 0 || to >= group.size()) return fail(ErrorCode::BadInput, "group '{}' has no rank {}", group.name, to);
     KERF_TRY(const Tensor own, tensor.contiguous());
-    return start(group.ranks[std::size_t(to)], messageTag(tag), {m_run, "send", own});
+    return start(group.ranks[std::size_t(to)], {m_run, messageTag(tag), "send", own});
   }
 
   Result<Tensor> receive(const Group& group, int from, int tag) override {
@@ -145,11 +146,13 @@ class MpiCommunicator : public MpiWorld {
     std::vector<Result<void>> results{std::size_t(m_size)};
     Result<void>& own = results[std::size_t(m_rank)];
     own = guardedRank(body, *this);
+    dropLeft();
     for (int other = 0; other < m_size; ++other)
       if (const auto told = tellEnd(other, own); !told && own) own = told;
     for (int other = 0; other < m_size; ++other)
       if (other != m_rank) results[std::size_t(other)] = awaitEnd(other);
-    drain();
+    const bool good = std::ranges::all_of(results, &Result<void>::has_value);
+    drain(good ? m_timeout : underWay);  // of a run that failed nobody may want the rest
     beginRun();
     return results;
   }
@@ -157,6 +160,7 @@ class MpiCommunicator : public MpiWorld {
  private:
   // Below 32768 every MPI has tags; collectives take the lower half.
   static constexpr int endTag = 32767;
+  static constexpr std::chrono::milliseconds underWay{100};  ///< what a rank sent before its end may come after that
   static int tagOf(std::int64_t number) { return int(number % 16384); }
   static int messageTag(int tag) { return 16384 + tag % 16383; }
 
@@ -177,18 +181,19 @@ class MpiCommunicator : public MpiWorld {
     m_ends.assign(std::size_t(m_size), std::nullopt);
   }
 
-  Result<void> start(int to, int tag, const Letter& letter) {
+  Result<void> start(int to, const Letter& letter) {
     std::erase_if(m_sent, [](const std::unique_ptr<SentBytes>& sent) { return sent->hasGone(); });
     auto sent = std::make_unique<SentBytes>(m_transport, packed(letter));
-    if (m_transport.send(to, tag, sent->bytes.data(), std::int64_t(sent->bytes.size()), &sent->request) != 0)
+    if (m_transport.send(to, int(letter.tag), sent->bytes.data(), std::int64_t(sent->bytes.size()), &sent->request) !=
+        0)
       return fail(ErrorCode::RuntimeFailed, "MPI does not send {} bytes to rank {}", sent->bytes.size(), to);
     m_sent.push_back(std::move(sent));
     return {};
   }
 
   /// Waits until what was sent has gone: the bytes must not go before.
-  void drain() {
-    const auto end = Clock::now() + m_timeout;
+  void drain(std::chrono::milliseconds limit) {
+    const auto end = Clock::now() + limit;
     while (Clock::now() < end) {
       std::erase_if(m_sent, [](const std::unique_ptr<SentBytes>& sent) { return sent->hasGone(); });
       if (m_sent.empty()) return;
@@ -221,7 +226,6 @@ class MpiCommunicator : public MpiWorld {
   }
 
   Result<Letter> await(int from, int tag, const std::string& what) {
-    constexpr std::chrono::milliseconds underWay{100};  // what a rank sent before its end may come after that
     auto end = Clock::now() + m_timeout;
     for (bool isAlone = false;;) {
       KERF_TRY(auto letter, poll(from, tag));
@@ -244,16 +248,30 @@ class MpiCommunicator : public MpiWorld {
   Result<void> tellEnd(int to, const Result<void>& own) {
     if (to == m_rank) return {};
     KERF_TRY(const Tensor nothing, Tensor::zeros(DType::UInt8, {0}));
-    return start(to, endTag, {m_run, endText(own), nothing});
+    return start(to, {m_run, endTag, endText(own), nothing});
   }
 
-  /// As long as it takes: a rank that dies ends them all.
+  /// Takes what is left of ranks that ended before this one did: they wait for its end, and are in no later run.
+  void dropLeft() const {
+    for (int from = 0; from < m_size; ++from)
+      for (bool isMore = m_ends[std::size_t(from)].has_value(); isMore;) {
+        const auto letter = poll(from, anyTag);
+        isMore = letter && *letter;
+      }
+  }
+
+  /// As long as it takes: a rank that dies ends them all. What else comes before the end is wanted no more, and is taken so
+  /// that it does not hold up the rank that sent it.
   Result<void> awaitEnd(int from) {
-    for (;;) {
-      KERF_TRY(const bool ended, hasEnded(from));
-      if (ended) return endOf(*m_ends[std::size_t(from)]);
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    auto& end = m_ends[std::size_t(from)];
+    while (!end) {
+      KERF_TRY(auto letter, poll(from, anyTag));
+      if (!letter)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      else if (letter->tag == endTag)
+        end = std::move(letter->text);
     }
+    return endOf(*end);
   }
 
   const KerfMpiTransport& m_transport;
@@ -288,6 +306,10 @@ Result<const KerfMpiTransport*> openTransport(const std::vector<std::filesystem:
 
 }  // namespace
 
+std::unique_ptr<MpiWorld> mpiWorldOver(const KerfMpiTransport& transport, std::chrono::milliseconds timeout) {
+  return std::make_unique<MpiCommunicator>(transport, timeout);
+}
+
 int startedByMpirun() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* value = std::getenv(name)) return std::max(1, std::atoi(value));
@@ -304,7 +326,7 @@ Result<std::unique_ptr<MpiWorld>> openMpiWorld(const std::vector<std::filesystem
                                                std::chrono::milliseconds timeout) {
   KERF_TRY(const KerfMpiTransport* const transport, openTransport(folders));
   if (transport->start() != 0) return fail(ErrorCode::Environment, "MPI does not start");
-  return std::make_unique<MpiCommunicator>(*transport, timeout);
+  return mpiWorldOver(*transport, timeout);
 }
 
 }  // namespace kerf::inline distributed::inline mpi

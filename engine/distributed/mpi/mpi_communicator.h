@@ -9,6 +9,8 @@
 
 namespace kerf::inline distributed::inline mpi {
 
+struct KerfMpiTransport;
+
 /// How many processes mpirun started with this one, told from its environment; 1 where it started none.
 int startedByMpirun();
 
@@ -23,6 +25,9 @@ class MpiWorld : public Communicator {
   /// the others take, it waits for them: mpirun ends all when one dies.
   virtual std::vector<Result<void>> run(const RankBody& body) = 0;
 };
+
+/// This process, or thread, as a rank over a transport that outlives it.
+std::unique_ptr<MpiWorld> mpiWorldOver(const KerfMpiTransport& transport, std::chrono::milliseconds timeout);
 
 /// MPI is set up with the first one and torn down when the process ends. Messages that do not come within `timeout` are
 /// errors that name who is missing. `folders` are where kerf_mpi.so may be. Environment where it is not there or MPI does

@@ -16,7 +16,7 @@ struct KerfMpiTransport {
   int (*send)(int to, int tag, const char* bytes, std::int64_t size, void** request);
   /// 1: has gone, and the request with it; 0: not yet.
   int (*sent)(void* request);
-  /// Size of a message that is there, and the message; -1: none.
+  /// Size of a message that is there, and the message; -1: none. Of any tag, in the order of sending, with anyTag.
   std::int64_t (*poll)(int from, int tag, void** message);
   int (*take)(void* message, char* bytes, std::int64_t size);
 };
@@ -24,6 +24,7 @@ struct KerfMpiTransport {
 /// The one symbol of kerf_mpi.so: "kerfMpiTransport".
 using KerfMpiEntry = const KerfMpiTransport* (*)();
 
-constexpr int kerfMpiVersion = 1;
+constexpr int kerfMpiVersion = 2;
+constexpr int anyTag = -1;
 
 }  // namespace kerf::inline distributed::inline mpi

@@ -59,7 +59,7 @@ std::int64_t poll(int from, int tag, void** message) {
   int arrived = 0, bytes = 0;
   MPI_Message found = MPI_MESSAGE_NULL;
   MPI_Status status;
-  MPI_Improbe(from, tag, MPI_COMM_WORLD, &arrived, &found, &status);
+  MPI_Improbe(from, tag == anyTag ? MPI_ANY_TAG : tag, MPI_COMM_WORLD, &arrived, &found, &status);
   if (arrived == 0) return -1;
   MPI_Get_count(&status, MPI_CHAR, &bytes);
   *message = new MPI_Message(found);
