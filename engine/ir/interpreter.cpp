@@ -4,8 +4,22 @@
 #include <array>
 
 #include "engine/ir/call_values.h"
+#include "engine/ir/tensor_objects.h"
 
 namespace kerf::inline ir {
+
+namespace {
+
+/// Whether `now` is what `before` became: of its dtype, seen in another way or elsewhere. Tensors of a trace, which have no
+/// memory, are followed by the tracer.
+bool isReshaped(const Value& before, const Value& now) {
+  if (!before.isTensor() || !now.isTensor() || !before.tensor().defined() || !now.tensor().defined()) return false;
+  const Tensor &a = before.tensor(), &b = now.tensor();
+  if (a.dtype() != b.dtype()) return false;
+  return a.storage() != b.storage() || a.sizes() != b.sizes() || a.strides() != b.strides() || a.offset() != b.offset();
+}
+
+}  // namespace
 
 struct Interpreter::Frame {
   const ValueList& inputs;
@@ -15,6 +29,23 @@ struct Interpreter::Frame {
   std::vector<Value> values;  ///< by NodeId::index
   std::vector<bool> known;    ///< which of them are there
   std::vector<std::vector<NodeId>> freeAfter;
+  TensorObjects objects;
+
+  /// The tensors that a call reshaped are so under every name that they have. `result` is what it gave.
+  void keepReshaped(const Node& node, const Value& result) {
+    const std::vector<NodeId> operands = reshapedOperands(node);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool isItem = result.isList() && k < result.list().size();
+      const Value now = isItem ? result.list()[k] : result;
+      if (!isReshaped(values[operands[k].index], now)) continue;
+      const NodeId first = objects.first(operands[k]);
+      const auto give = [&](NodeId same) {
+        if (known[same.index]) values[same.index] = now;
+      };
+      give(first);
+      std::ranges::for_each(objects.later(first), give);
+    }
+  }
 };
 
 namespace {
@@ -83,7 +114,8 @@ void Interpreter::start(const ValueList& inputs, std::stop_token stop, const Env
                                           .result = {},
                                           .values = std::vector<Value>(slots),
                                           .known = std::vector<bool>(slots, false),
-                                          .freeAfter = lastUses(m_module.graph, slots)});
+                                          .freeAfter = lastUses(m_module.graph, slots),
+                                          .objects = TensorObjects(m_module.graph)});
   for (const auto& [node, value] : known) {
     if (node.index >= slots) continue;
     m_frame->values[node.index] = value;
@@ -120,6 +152,7 @@ Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
     } else {
       frame.values[slot] = std::move(value);
       frame.known[slot] = true;
+      if (frame.objects.any()) frame.keepReshaped(node, frame.values[slot]);
     }
   }
   if (!freesValues) return {};

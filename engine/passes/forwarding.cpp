@@ -11,8 +11,8 @@ namespace {
 /// Ops that look at memory by its own offset and extent, not by what their operand says of it: `source` with the same
 /// sizes and strides may begin elsewhere in its storage.
 constexpr std::string_view storageReaders[] = {
-    "aten::as_strided",         "aten::as_strided_",     "aten::as_strided_copy",
-    "aten::as_strided_scatter", "aten::view_as_complex", "aten::view_as_complex_copy",
+    "aten::as_strided",      "aten::as_strided_",          "aten::as_strided_copy", "aten::as_strided_scatter",
+    "aten::view_as_complex", "aten::view_as_complex_copy", "aten::_reshape_alias",  "aten::_reshape_alias_copy",
 };
 
 bool readsStorage(const Node& node) {

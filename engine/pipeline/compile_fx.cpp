@@ -7,6 +7,7 @@
 #include "engine/backend/input_symbols.h"
 #include "engine/backend/registry/backends.h"
 #include "engine/backend/size_guards.h"
+#include "engine/ir/tensor_objects.h"
 #include "engine/ops/core/foreign_call.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"
@@ -155,7 +156,9 @@ Result<GraphModule> checkedCalls(const GraphModule& module) {
 
 Result<CompiledVariant> compileVariant(const GraphModule& given, const CompileOptions& options, std::stop_token stop) {
   KERF_CHECK(findBackend(options.backend));
-  KERF_TRY(const GraphModule module, checkedCalls(given));
+  GraphModule captured = given;
+  if (!isTraced(options.goal)) useReshapedTensors(captured.graph);  // a trace follows them itself
+  KERF_TRY(const GraphModule module, checkedCalls(captured));
   KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
   passes = withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults);
   std::ranges::copy(brokenParts(options), std::back_inserter(passes));

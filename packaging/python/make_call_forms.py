@@ -118,6 +118,8 @@ def deprecated_forms(stubs, is_function):
         names = [p.name for p in stub if p.kind == "Scalar" and p.default is None and not p.keyword]
         if not set(names) & {"alpha", "beta", "value"} or any(p.name == "out" for p in stub):
             continue
+        if stub[-1].name == "value":  # fill(input, value): the plain form
+            continue
         form = [Parameter("input" if is_function and p.name == "self" else p.name, p.kind, p.default, p.keyword)
                 for p in stub]
         found.append(form + [Parameter("out", "Tensor?", "None", True)] if is_function else form)

@@ -5,6 +5,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/type_promotion.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -48,6 +49,7 @@ Result<Value> padProgram(const BoundArguments& args, const OpRunner& run) {
   if (mode == "constant")
     return run.value("aten.constant_pad_nd.default"_op, {args.values[0], args.values[1], args.numberIf(3).value_or(0)},
                      {});
+  if (args.numberIf(3).value_or(0) != 0) return mismatch(args, "mode '{}' takes no value", mode);
   if (mode == "circular") return circularPad(args, run);
   const std::size_t dims = args.symSizes(1).size() / 2;
   constexpr std::array<std::string_view, 3> reflection = {
@@ -179,6 +181,11 @@ Result<Value> klProgram(const BoundArguments& args, const OpRunner& run) {
 /// cosine_similarity(x1, x2, dim, eps): norms are those of what both are together, and are kept above eps.
 Result<Value> cosineProgram(const BoundArguments& args, const OpRunner& run) {
   std::array<Value, 2> units{args.values[0], args.values[1]};
+  const DType common = resultType(units);
+  for (Value& unit : units)
+    if (unit.tensor().dtype() != common) {
+      KERF_TRY(unit, run.value("aten._to_copy.default"_op, {unit}, {{"dtype", Value(common)}}));
+    }
   if (!checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes())) {
     KERF_TRY(const SymSizes sizes, broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()));
     for (Value& unit : units) {

@@ -23,6 +23,7 @@ constexpr std::string_view unannotatedViews[] = {
     "aten::to_dense",
     "aten::dequantize",
     "aten::unflatten_dense_tensors",
+    "aten::histogramdd",
 };
 
 /// Whether the schema tells what is written, or the op is known to write something else than its first argument.

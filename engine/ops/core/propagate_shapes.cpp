@@ -4,6 +4,7 @@
 
 #include "engine/ir/call_values.h"
 #include "engine/ir/interpreter.h"
+#include "engine/ir/tensor_objects.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/foreign_call.h"
@@ -46,7 +47,7 @@ class Propagation {
  public:
   /// `conflicts`: if given, hears where a recorded value is not what the op gives; recorded values stay then.
   Propagation(GraphModule& module, ShapeEnv& env, std::vector<ShapeConflict>* conflicts = nullptr)
-      : m_module(module), m_env(env), m_conflicts(conflicts) {}
+      : m_module(module), m_env(env), m_objects(module.graph), m_conflicts(conflicts) {}
 
   Result<void> run() {
     const ShapeEnv::Scope scope(m_env);
@@ -68,6 +69,7 @@ class Propagation {
 
   Result<void> visitAll() {
     const AutocastScope autocast;
+    m_reshaped.clear();
     const auto order = m_module.graph.order();
     for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
     return {};
@@ -108,11 +110,25 @@ class Propagation {
       m_env.rollBack(before);
       return keep(id);
     }
-    if (result) return store(id, *result);
+    if (result) {
+      if (m_objects.any()) keepReshaped(node, *result);
+      return store(id, *result);
+    }
     // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
     const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
     if (m_conflicts != nullptr) return keep(id);
     return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
+  }
+
+  /// Nodes that come after see the tensors that a call reshaped as it left them.
+  void keepReshaped(const Node& node, const Value& result) {
+    const std::vector<NodeId> operands = reshapedOperands(node);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool isItem = result.isList() && k < result.list().size();
+      const Value& now = isItem ? result.list()[k] : result;
+      if (!now.isTensor()) continue;
+      m_reshaped.insert_or_assign(m_objects.first(operands[k]), now);
+    }
   }
 
   Result<Value> call(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
@@ -302,6 +318,7 @@ class Propagation {
   std::optional<Value> resolve(const Argument& argument) {
     if (argument.isNone()) return Value();
     if (const auto* id = argument.as<NodeId>()) {
+      if (const auto now = m_reshaped.find(m_objects.first(*id)); now != m_reshaped.end()) return now->second;
       const auto found = m_values.find(*id);
       return found == m_values.end() ? std::nullopt : std::optional(found->second);
     }
@@ -331,10 +348,13 @@ class Propagation {
 
   GraphModule& m_module;
   ShapeEnv& m_env;
+  const TensorObjects m_objects;
   std::vector<ShapeConflict>* m_conflicts = nullptr;
   std::vector<NodeId> m_stored;
   std::int64_t m_nestedBudget = 5'000'000;  ///< a few seconds for graphs made to nest without end
   std::unordered_map<NodeId, Value> m_values;
+  std::unordered_map<NodeId, Value>
+      m_reshaped;  ///< by TensorObjects::first(): what a call gave other sizes, as it is now
 };
 
 }  // namespace

@@ -51,6 +51,15 @@ Result<Value> itemSize(const PythonCall&, const Tensor& self) { return Value(ker
 Result<Value> byteCount(const PythonCall&, const Tensor& self) {
   return Value(self.symNumel() * SymInt(kerf::itemSize(self.dtype())));
 }
+/// None of what needs none; of other tensors a run of a graph does not know it.
+Result<Value> noGradient(const PythonCall&, const Tensor& self) {
+  if (!self.requiresGrad) return Value();
+  return fail(ErrorCode::UnsupportedOp, "getattr: grad of a tensor that needs one is not supported");
+}
+/// None for each dimension.
+Result<Value> dimensionNames(const PythonCall&, const Tensor& self) {
+  return Value(ValueList(std::size_t(self.dim())));
+}
 Result<Value> no(const PythonCall&, const Tensor&) { return Value(false); }
 /// Inputs of a graph are leaves, and so is what needs no gradient.
 Result<Value> isLeaf(const PythonCall&, const Tensor& self) {
@@ -65,12 +74,12 @@ struct AttributeRow {
   Result<Value> (*read)(const PythonCall&, const Tensor&);
 };
 constexpr AttributeRow attributes[] = {
-    {"shape", shape},      {"dtype", dtype},        {"device", device}, {"ndim", rank},
-    {"T", reversed},       {"mT", transposed},      {"H", hermitian},   {"mH", adjoint},
-    {"real", realPart},    {"imag", imaginaryPart}, {"data", detached}, {"requires_grad", requiresGrad},
-    {"layout", layout},    {"itemsize", itemSize},  {"is_sparse", no},  {"is_quantized", no},
-    {"is_leaf", isLeaf},   {"is_cuda", isCuda},     {"is_cpu", isCpu},  {"is_nested", no},
-    {"nbytes", byteCount},
+    {"shape", shape},      {"dtype", dtype},        {"device", device},        {"ndim", rank},
+    {"T", reversed},       {"mT", transposed},      {"H", hermitian},          {"mH", adjoint},
+    {"real", realPart},    {"imag", imaginaryPart}, {"data", detached},        {"requires_grad", requiresGrad},
+    {"layout", layout},    {"itemsize", itemSize},  {"is_sparse", no},         {"is_quantized", no},
+    {"is_leaf", isLeaf},   {"is_cuda", isCuda},     {"is_cpu", isCpu},         {"is_nested", no},
+    {"nbytes", byteCount}, {"grad", noGradient},    {"names", dimensionNames},
 };
 
 /// Fields of the tuples that ops return, by position.

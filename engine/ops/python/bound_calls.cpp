@@ -3,9 +3,8 @@
 #include <charconv>
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/strides.h"
-#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/bind_python_call.h"
+#include "engine/ops/python/out_argument.h"
 #include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
@@ -24,26 +23,6 @@ bool isDefault(const Value& value, const std::optional<Value>& byDefault) {
   return (value.isNone() && byDefault->isNone()) || equal.template operator()<bool>() ||
          equal.template operator()<std::int64_t>() || equal.template operator()<double>() ||
          equal.template operator()<std::string>();
-}
-
-/// Whether a result cannot be kept in a tensor of the other dtype.
-bool losesKind(DType from, DType to) {
-  return (isComplex(from) && !isComplex(to)) || (!isIntegral(from) && isIntegral(to)) ||
-         (from != DType::Bool && to == DType::Bool);
-}
-
-/// One tensor of `out=`, resized where the result has other sizes.
-Result<Value> writeOne(std::string_view name, const Value& made, const Value& into, const OpCaller& ops) {
-  if (!into.isTensor() || !made.isTensor()) return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", name);
-  const Tensor &to = into.tensor(), &from = made.tensor();
-  if (losesKind(from.dtype(), to.dtype()))
-    return fail(ErrorCode::ShapeMismatch, "{}: result type {} can't be cast to the output type {}", name,
-                dtypeInfo(from.dtype()).torchName, dtypeInfo(to.dtype()).torchName);
-  Value target = into;
-  if (to.dim() != from.dim() || !checkEqual(to.symSizes(), from.symSizes())) {
-    KERF_TRY(target, ops.call("torch.ops.aten.resize_.default", {into, intList(from.symSizes())}, {}));
-  }
-  return ops.call("torch.ops.aten.copy_.default", {target, made}, {});
 }
 
 /// The values of a form's parameters, by position in it; none for what was not given.
@@ -75,18 +54,6 @@ class Given {
 };
 
 }  // namespace
-
-Result<Value> writeInto(std::string_view name, const Value& result, const Value& out, const OpCaller& ops) {
-  if (!out.isList() || !result.isList()) return writeOne(name, result, out, ops);
-  if (out.list().size() != result.list().size())
-    return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", name, result.list().size());
-  ValueList written;
-  for (std::size_t i = 0; i < out.list().size(); ++i) {
-    KERF_TRY(Value one, writeOne(name, result.list()[i], out.list()[i], ops));
-    written.push_back(std::move(one));
-  }
-  return Value(std::move(written));
-}
 
 Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCaller& ops) {
   ValueList positions;
@@ -130,6 +97,16 @@ Value withNumbers(const Value& value) {
   return isKnown ? Value(tensor.itemAsInt()) : value;
 }
 
+/// A function that makes its result in the dtype of out=.
+void setDtypeOfOut(const OutCall& call, const Value& out, KeywordValues& named) {
+  const auto& arguments = call.op->schema.arguments;
+  const bool isTaken = out.isTensor() && takesDtypeOfOut(call.name) &&
+                       std::ranges::find(arguments, "dtype", &SchemaArgument::name) != arguments.end();
+  if (!isTaken) return;
+  std::erase_if(named, [](const auto& entry) { return entry.first == "dtype"; });
+  named.emplace_back("dtype", Value(out.tensor().dtype()));
+}
+
 }  // namespace
 
 Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs,
@@ -138,16 +115,23 @@ Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const
   if (form.op == nullptr)
     return fail(ErrorCode::UnsupportedOp, "no op is called '{}' with {}", bound.callable->atenName, form.text);
   const Given given(bound, args, kwargs);
+  const std::optional<Value> into = given.named("out");
+  const bool writes = into && !into->isNone();
+  const std::optional<Value> dtype = given.named("dtype");
+  OutCall outCall{bound.callable->name, form.op, {}, dtype && !dtype->isNone()};
   KeywordValues named;
   for (std::size_t i = 0; i < form.fromSchema.size(); ++i)
     if (auto value = given.at(form.fromSchema[i])) {
       const int from = form.fromSchema[i];
       const bool isInts = from >= 0 && form.parameters[std::size_t(from)].kind == ParameterKind::Int;
+      if (writes) outCall.inputs.push_back(*value);
       named.emplace_back(form.op->schema.arguments[i].name, isInts ? withNumbers(*value) : std::move(*value));
     }
+  if (writes && !outCall.choosesDtype) setDtypeOfOut(outCall, *into, named);
   KERF_TRY(const Value result, callNamed(*form.op, named, ops));
-  const std::optional<Value> out = given.named("out");
-  return out && !out->isNone() ? writeInto(bound.callable->name, result, *out, ops) : result;
+  if (!writes) return result;
+  KERF_CHECK(checkOut(outCall, result, *into));
+  return writeInto(outCall.name, result, *into, ops);
 }
 
 Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {

@@ -176,6 +176,9 @@ Result<Value> tripletWithDistance(const PythonCall& call) {
   if (!call.get(SIZE_MAX, "distance_function").isNone())
     return fail(ErrorCode::UnsupportedOp, "{}: distance_function is not supported", call.name);
   const Value anchor = call.get(0, "anchor"), positive = call.get(1, "positive"), negative = call.get(2, "negative");
+  const auto rankOf = [](const Value& value) { return value.isTensor() ? value.tensor().dim() : -1; };
+  if (rankOf(anchor) != rankOf(positive) || rankOf(anchor) != rankOf(negative))
+    return fail(ErrorCode::ShapeMismatch, "{}: anchor, positive and negative must have as many dimensions", call.name);
   KERF_TRY(const Value near, call.aten("pairwise_distance.default", {anchor, positive}));
   KERF_TRY(Value far, call.aten("pairwise_distance.default", {anchor, negative}));
   if (call.flag(SIZE_MAX, "swap", false)) {

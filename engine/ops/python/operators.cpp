@@ -53,6 +53,15 @@ Result<ValueList> itemsOf(const PythonCall& call, const Tensor& self, const Valu
     if (!isNestedNumbers(item)) continue;
     KERF_TRY(item, callPythonLevel("torch.tensor", {item}, {}, call.ops));
   }
+  for (Value& item : given) {
+    if (!isSlice(item)) continue;
+    ValueList bounds = item.list();
+    for (Value& bound : bounds)
+      if (bound.isTensor()) {
+        KERF_TRY(bound, call.aten("item.default", {bound}));
+      }
+    item = Value(std::move(bounds));
+  }
   std::int64_t taken = 0;
   for (const Value& item : given) taken += dimensionsTaken(item);
   if (taken > self.dim())
@@ -162,6 +171,19 @@ Result<Value> withoutLeadingOnes(const PythonCall& call, const Value& value, con
   return call.aten("view.default", {value, intList(SymSizes(own.begin() + extra, own.end()))});
 }
 
+/// Where one mask alone chooses, one value of another dtype is converted (masked_fill); elsewhere the dtypes must agree.
+bool fillsMask(const Value& index, const Picked& picked) {
+  if (index.as<bool>() != nullptr) return true;
+  std::size_t masks = 0;
+  for (const Value& item : picked.tensors) {
+    if (item.isNone()) continue;
+    const bool isMask =
+        item.isTensor() && (item.tensor().dtype() == DType::Bool || item.tensor().dtype() == DType::UInt8);
+    if (!isMask || ++masks > 1) return false;
+  }
+  return true;
+}
+
 Result<Value> setItem(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "a"));
   KERF_TRY(const Picked picked, pick(call, self, call.get(1, "b")));
@@ -170,7 +192,8 @@ Result<Value> setItem(const PythonCall& call) {
     Value source = value;
     if (!source.isTensor()) {
       KERF_TRY(source, call.aten("scalar_tensor.default", {value}, {{"dtype", Value(self.dtype())}}));
-    } else if (source.tensor().dtype() != self.dtype() && source.tensor().dim() == 0) {
+    } else if (source.tensor().dtype() != self.dtype() && guardOrFalse(source.tensor().symNumel() == 1) &&
+               fillsMask(call.get(1, "b"), picked)) {
       KERF_TRY(source, call.aten("_to_copy.default", {source}, {{"dtype", Value(self.dtype())}}));
     }
     KERF_TRY(source, withoutOnesInFront(call, source));
@@ -216,6 +239,8 @@ constexpr TensorOperator plainOperators[] = {
 
 Result<Value> plain(const PythonCall& call) {
   const auto& entry = *std::ranges::find(plainOperators, call.name, &TensorOperator::name);
+  if (call.name == "pos" && call.get(0, "a").isTensor() && call.get(0, "a").tensor().dtype() == DType::Bool)
+    return fail(ErrorCode::ShapeMismatch, "operator.pos: the + of a bool tensor is not defined");
   if (call.name == "pos") return call.get(0, "a");
   return callPythonLevel(fmt::format("method.{}", entry.aten), call.args, call.kwargs, call.ops);
 }

@@ -7,6 +7,8 @@
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/bind_python_call.h"
 #include "engine/ops/python/nn_modules.h"
+#include "engine/ops/python/out_argument.h"
+#include "engine/ops/python/tensor_facts.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -56,7 +58,7 @@ constexpr std::string_view withoutEffect[] = {
 const PythonRow* findRow(std::string_view name) {
   for (const PythonRows rows :
        {nnFunctionRows(), functionalLossRows(), functionalLayerRows(), resamplingRows(), torchFunctionRows(),
-        signalWindowRows(), shapeFunctionRows(), constructorRows(), tensorMethodRows()}) {
+        signalWindowRows(), shapeFunctionRows(), tensorFactRows(), constructorRows(), tensorMethodRows()}) {
     const auto found = std::ranges::find(rows, name, &PythonRow::name);
     if (found != rows.end()) return &*found;
   }
@@ -118,9 +120,16 @@ Result<Value> callFunction(std::string_view target, const ValueList& args, const
   KeywordValues named = parametersOf(bound, args, kwargs, rest);
   const auto out = std::ranges::find(named, "out", &std::pair<std::string, Value>::first);
   const Value into = out == named.end() ? Value() : std::exchange(out->second, Value());
+  OutCall outCall{full, nullptr, rest, false};
+  for (const auto& [key, value] : named) {
+    if (!into.isNone()) outCall.inputs.push_back(value);
+    if (key == "dtype") outCall.choosesDtype = !value.isNone();
+  }
   const PythonCall call{name, rest, named, ops, args.size()};
   Result<Value> result = row != nullptr ? row->run(call) : callSameNamed(call, name);
-  return result && !into.isNone() ? writeInto(full, *result, into, ops) : result;
+  if (!result || into.isNone()) return result;
+  KERF_CHECK(checkOut(outCall, *result, into));
+  return writeInto(full, *result, into, ops);
 }
 
 }  // namespace
@@ -156,6 +165,7 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
     return row->run({name, args, kwargs, ops});
   }
   if (target == "builtins.getattr") return getAttribute({"getattr", args, kwargs, ops});
+  if (target == "builtins.abs" && args.size() == 1 && args[0].isTensor()) target = "method.abs";
   if (target == "builtins.len" && args.size() == 1) return lengthOf(args[0]);
   if (target == "builtins.range") return rangeOf(args);
   if (target.starts_with("method.__"))

@@ -15,7 +15,7 @@ struct Differences {
   void add(const char* how, const RecordedForm& form, const FormOutcome& outcome) {
     const std::string text = fmt::format("{} {}: {}", how, form.row["text"].get<std::string>(), outcome.text);
     if (outcome.verdict == FormVerdict::Wrong) wrong.push_back(text);
-    if (outcome.verdict == FormVerdict::TakesType) taken.push_back(text);
+    if (outcome.verdict == FormVerdict::Takes || outcome.verdict == FormVerdict::TakesType) taken.push_back(text);
     if (outcome.verdict == FormVerdict::Refuses) refused.push_back(text);
   }
 };

@@ -48,8 +48,22 @@ class BindingCaller : public OpCaller {
   mutable Json m_last = Json::object();
 };
 
-Result<Value> ran(const RecordedForm& form, const ValueList& inputs, bool compiled) {
-  if (!compiled) return Interpreter(form.module, referenceOps()).run(inputs);
+/// `inputs` become what the run left of them.
+Result<Value> ran(const RecordedForm& form, ValueList& inputs, bool compiled) {
+  if (!compiled) {
+    Interpreter interpreter(form.module, referenceOps());
+    interpreter.freesValues = false;  // what became of the inputs is asked for
+    const ValueList given = inputs;
+    interpreter.start(given);
+    for (bool more = true; more;) {
+      KERF_TRY(more, interpreter.step());
+    }
+    const std::vector<NodeId> placeholders = form.module.graph.placeholders();
+    for (std::size_t i = 0; i < placeholders.size(); ++i)
+      if (const Value* left = interpreter.valueOf(placeholders[i])) inputs[i] = *left;
+    KERF_TRY(Value result, interpreter.finish());
+    return result;
+  }
   KERF_TRY(const auto graph, compileFx(form.module, {}));
   return graph->run(inputs);
 }
@@ -70,7 +84,7 @@ Json bindingOf(const RecordedForm& form, const RecordedTensors& tensors) {
 }
 
 FormOutcome runForm(const RecordedForm& form, const RecordedTensors& tensors, const FormRun& run) {
-  const ValueList inputs = form.values(tensors);
+  ValueList inputs = form.values(tensors);
   const auto given = ran(form, inputs, run.compiled);
   const bool refused = form.row.contains("error");
   if (!given && refused) return {};

@@ -1,3 +1,4 @@
+#include "engine/ir/printer.h"
 #include "engine/ir/value_meta.h"
 #include "tests/differential/wrongcalls/sized_case.h"
 #include "tests/differential/wrongcalls/verdicts.h"
@@ -70,6 +71,7 @@ CheckResult checkSizes(const SizedCase& sized, const std::function<void(std::str
     result.compiled = result.compiled || compiled.has_value();
     if (!problem.empty()) result.problems.push_back(fmt::format("at{}: {}", sizesOf(inputs), problem));
   }
+  if (!result.problems.empty()) result.problems.back() += "\n" + printReadable(sized.module, {});
   return result;
 }
 
