@@ -1,6 +1,7 @@
 #include "engine/backend/cuda/disassembly.h"
 
 #include <chrono>
+#include <string_view>
 #include <vector>
 
 #include "engine/process/program.h"
@@ -26,7 +27,7 @@ Result<std::string> disassembled(const std::string& cubin) {
     KERF_CHECK(writeTextFile(cubin, path));
     KERF_TRY(auto ran, runProgram({program.string(), one.option, path.string()}, "", std::chrono::seconds(30)));
     if (ran.status == 0) return std::move(ran.output);
-    const std::string_view said = trimmed(ran.errors);
+    const auto said = std::string_view(ran.errors).substr(0, ran.errors.find_last_not_of(" \n\r\t") + 1);
     return fail(ErrorCode::Environment, "{} ended with status {}{}{}", program.string(), ran.status,
                 said.empty() ? "" : ": ", said);
   }
