@@ -12,6 +12,7 @@
 
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/frame_evaluation.h"
+#include "engine/dynamo/frame_start.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
 #include "engine/dynamo/settings.h"
