@@ -2,6 +2,7 @@
 #include <array>
 
 #include "engine/accuracy/same_two_models.h"
+#include "engine/ir/tensor_objects.h"
 
 namespace kerf::inline accuracy {
 namespace {
@@ -42,14 +43,22 @@ void castDtypeArguments(Graph& graph, NodeId id) {
   if (changed) graph.setKwargs(id, std::move(kwargs));
 }
 
-/// x.view(dtype) of x's own dtype is x, in float64 too: it reinterprets no bits. While the recorded dtypes are there.
+/// x.view(dtype) of x's own dtype is x, whatever that becomes. While the recorded dtypes are there.
 void castViewOfOwnDtype(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.isCall("aten.view.dtype"_op) || node.args().size() != 2 || !isNarrowFloat(node.args()[1])) return;
   const NodeId* input = node.args()[0].as<NodeId>();
   const TensorMeta* own = input != nullptr ? graph.node(*input).meta().value.tensor() : nullptr;
   if (own == nullptr || own->dtype != *node.args()[1].as<DType>()) return;
-  graph.setArgs(id, {node.args()[0], Argument(DType::Float64)});
+  graph.setArgs(id, {node.args()[0]});
+  graph.setTarget(id, "torch.ops.aten.alias.default");
+}
+
+void castUntypedOut(Graph& graph, NodeId id) {
+  if (!isUntypedOut(graph, graph.node(id))) return;
+  KeywordArguments kwargs = graph.node(id).kwargs();
+  kwargs.emplace_back("dtype", Argument(DType::Float64));
+  graph.setKwargs(id, std::move(kwargs));
 }
 
 /// Recorded dtypes are no longer true: a placeholder's is known again, the others are forgotten.
@@ -100,6 +109,7 @@ Result<GraphModule> castWith(const GraphModule& module, const std::vector<std::s
     submodule.graph = std::make_shared<GraphModule>(std::move(nested));
   }
   editNodes(cast.graph, castViewOfOwnDtype);
+  editNodes(cast.graph, castUntypedOut);
   editNodes(cast.graph, castNode);
   return cast;
 }
@@ -129,7 +139,23 @@ void widenCall(Graph& graph, NodeId id) {
   graph.setKwargs(id, std::move(kwargs));
 }
 
+/// Factories of torch whose dtype is the default one where none is given.
+constexpr std::array<std::string_view, 7> factories = {"torch.empty", "torch.zeros", "torch.ones",         "torch.full",
+                                                       "torch.rand",  "torch.randn", "torch.empty_strided"};
+
+bool isOutOf(const Node& user, NodeId id) {
+  const std::vector<NodeId> outs = reshapedOperands(user);
+  return user.op() == Opcode::CallFunction && std::ranges::find(outs, id) != outs.end();
+}
+
 }  // namespace
+
+bool isUntypedOut(const Graph& graph, const Node& node) {
+  const auto isDtype = [](const auto& keyword) { return keyword.first == "dtype"; };
+  if (node.op() != Opcode::CallFunction || std::ranges::find(factories, node.target()) == factories.end()) return false;
+  if (std::ranges::any_of(node.kwargs(), isDtype)) return false;
+  return std::ranges::any_of(node.users(), [&](NodeId user) { return isOutOf(graph.node(user), node.id()); });
+}
 
 Result<GraphModule> castToFp64(const GraphModule& module) { return castWith(module, nullptr); }
 
@@ -141,6 +167,7 @@ GraphModule withFloat64Types(const GraphModule& module) {
   GraphModule wide = module;
   for (auto& [name, submodule] : wide.submodules.edit())
     if (submodule.graph) submodule.graph = std::make_shared<GraphModule>(withFloat64Types(*submodule.graph));
+  editNodes(wide.graph, castUntypedOut);
   editNodes(wide.graph, widenCall);
   return wide;
 }

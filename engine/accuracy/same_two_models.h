@@ -54,6 +54,8 @@ Result<GraphModule> castToFp64(const GraphModule& module, const std::vector<std:
 /// methods (x.float()) and in nested graphs. For graphs that castToFp64, which leaves what PyTorch leaves, cannot make
 /// run: a softmax with float32 at its third position meets a matmul in float64.
 GraphModule withFloat64Types(const GraphModule& module);
+/// Whether a factory without a dtype makes what another call writes by out=: the dtype must become that of its result.
+bool isUntypedOut(const Graph& graph, const Node& node);
 /// Deep copies; aliasing between inputs is kept; floats become fp64 if `toFp64`.
 Result<ValueList> cloneInputs(const ValueList& inputs, bool toFp64);
 

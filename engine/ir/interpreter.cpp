@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <unordered_map>
 
 #include "engine/ir/call_values.h"
 #include "engine/ir/tensor_objects.h"
@@ -10,14 +12,44 @@ namespace kerf::inline ir {
 
 namespace {
 
-/// Whether `now` is what `before` became: of its dtype, seen in another way or elsewhere. Tensors of a trace, which have no
-/// memory, are followed by the tracer.
-bool isReshaped(const Value& before, const Value& now) {
-  if (!before.isTensor() || !now.isTensor() || !before.tensor().defined() || !now.tensor().defined()) return false;
-  const Tensor &a = before.tensor(), &b = now.tensor();
-  if (a.dtype() != b.dtype()) return false;
-  return a.storage() != b.storage() || a.sizes() != b.sizes() || a.strides() != b.strides() || a.offset() != b.offset();
+/// Tensors of a trace, which have no memory, are followed by the tracer.
+bool areSeen(const Value& a, const Value& b) {
+  return a.isTensor() && b.isTensor() && a.tensor().defined() && b.tensor().defined();
 }
+
+bool looksAlike(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.storage() == b.storage() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
+         a.offset() == b.offset();
+}
+
+/// Which values are one tensor object, and how those look now that a call reshaped. Slots are NodeId::index.
+class FrameObjects {
+ public:
+  FrameObjects() = default;
+  explicit FrameObjects(std::size_t slots) : m_objectOf(slots), m_names(slots, 0) {
+    for (std::size_t i = 0; i < slots; ++i) m_objectOf[i] = i;
+  }
+
+  bool any() const { return !m_objectOf.empty(); }
+  /// Null where the value is as the node gave it.
+  const Value* now(std::size_t slot) const {
+    if (m_now.empty()) return nullptr;
+    const auto found = m_now.find(m_objectOf[slot]);
+    return found == m_now.end() ? nullptr : &found->second;
+  }
+  void name(std::size_t slot) { ++m_names[m_objectOf[slot]]; }
+  void nameAs(std::size_t slot, std::size_t same) { m_objectOf[slot] = m_objectOf[same]; }
+  void reshape(std::size_t slot, const Value& value) { m_now.insert_or_assign(m_objectOf[slot], value); }
+  /// The last name takes the object with it.
+  void forget(std::size_t slot) {
+    if (--m_names[m_objectOf[slot]] <= 0) m_now.erase(m_objectOf[slot]);
+  }
+
+ private:
+  std::vector<std::size_t> m_objectOf;
+  std::vector<int> m_names;  ///< by object
+  std::unordered_map<std::size_t, Value> m_now;
+};
 
 }  // namespace
 
@@ -29,22 +61,53 @@ struct Interpreter::Frame {
   std::vector<Value> values;  ///< by NodeId::index
   std::vector<bool> known;    ///< which of them are there
   std::vector<std::vector<NodeId>> freeAfter;
-  TensorObjects objects;
+  FrameObjects objects;  ///< empty for graphs that reshape nothing
 
-  /// The tensors that a call reshaped are so under every name that they have. `result` is what it gave.
-  void keepReshaped(const Node& node, const Value& result) {
+  const Value& valueOf(NodeId id) const {
+    const Value* now = objects.now(id.index);
+    return now != nullptr ? *now : values[id.index];
+  }
+
+  void keep(const Graph& graph, const Node& node, Value value) {
+    const std::size_t slot = node.id().index;
+    values[slot] = std::move(value);
+    known[slot] = true;
+    if (!objects.any()) return;
+    keepObject(graph, node);
+    objects.name(slot);
+  }
+
+  void drop(NodeId id) {
+    if (objects.any() && known[id.index]) objects.forget(id.index);
+    values[id.index] = {};
+    known[id.index] = false;
+  }
+
+  /// The tensors that a call reshaped are so under every name that they have.
+  void keepObject(const Graph& graph, const Node& node) {
+    const Value& result = values[node.id().index];
     const std::vector<NodeId> operands = reshapedOperands(node);
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool isItem = result.isList() && k < result.list().size();
-      const Value now = isItem ? result.list()[k] : result;
-      if (!isReshaped(values[operands[k].index], now)) continue;
-      const NodeId first = objects.first(operands[k]);
-      const auto give = [&](NodeId same) {
-        if (known[same.index]) values[same.index] = now;
-      };
-      give(first);
-      std::ranges::for_each(objects.later(first), give);
+      const Value& now = isItem ? result.list()[k] : result;
+      const Value& before = valueOf(operands[k]);
+      if (areSeen(before, now) && before.tensor().dtype() == now.tensor().dtype() &&
+          !looksAlike(before.tensor(), now.tensor()))
+        objects.reshape(operands[k].index, now);
     }
+    if (const auto same = sameObject(graph, node, result)) objects.nameAs(node.id().index, same->index);
+  }
+
+  /// The operand that the call gave back; an item of several out= is what the call wrote.
+  std::optional<NodeId> sameObject(const Graph& graph, const Node& node, const Value& result) const {
+    if (const auto item = itemOfCall(node)) {
+      const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
+      return outs.size() > 1 && item->item < outs.size() ? std::optional(outs[item->item]) : std::nullopt;
+    }
+    const auto back = operandGivenBack(node);
+    if (!back || !areSeen(valueOf(*back), result) || !looksAlike(valueOf(*back).tensor(), result.tensor()))
+      return std::nullopt;
+    return back;
   }
 };
 
@@ -63,6 +126,10 @@ std::vector<std::vector<NodeId>> lastUses(const Graph& graph, std::size_t slots)
     if (graph.node(*id).users().empty()) out[id->index].push_back(*id);
   }
   return out;
+}
+
+FrameObjects objectsOf(const Graph& graph, std::size_t slots) {
+  return TensorObjects(graph).any() ? FrameObjects(slots) : FrameObjects();
 }
 
 std::size_t slotCount(const Graph& graph) {
@@ -115,11 +182,12 @@ void Interpreter::start(const ValueList& inputs, std::stop_token stop, const Env
                                           .values = std::vector<Value>(slots),
                                           .known = std::vector<bool>(slots, false),
                                           .freeAfter = lastUses(m_module.graph, slots),
-                                          .objects = TensorObjects(m_module.graph)});
+                                          .objects = objectsOf(m_module.graph, slots)});
   for (const auto& [node, value] : known) {
     if (node.index >= slots) continue;
     m_frame->values[node.index] = value;
     m_frame->known[node.index] = true;
+    if (m_frame->objects.any()) m_frame->objects.name(node.index);
   }
 }
 
@@ -150,22 +218,17 @@ Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
     if (node.op() == Opcode::Output) {
       frame.result = std::move(value);
     } else {
-      frame.values[slot] = std::move(value);
-      frame.known[slot] = true;
-      if (frame.objects.any()) frame.keepReshaped(node, frame.values[slot]);
+      frame.keep(m_module.graph, node, std::move(value));
     }
   }
   if (!freesValues) return {};
-  for (const NodeId dead : frame.freeAfter[slot]) {
-    frame.values[dead.index] = {};
-    frame.known[dead.index] = false;
-  }
+  for (const NodeId dead : frame.freeAfter[slot]) frame.drop(dead);
   return {};
 }
 
 const Value* Interpreter::valueOf(NodeId node) const {
   const bool isKnown = m_frame && node.index < m_frame->known.size() && m_frame->known[node.index];
-  return isKnown ? &m_frame->values[node.index] : nullptr;
+  return isKnown ? &m_frame->valueOf(node) : nullptr;
 }
 
 Result<Value> Interpreter::finish() {
@@ -192,7 +255,7 @@ Result<Value> Interpreter::runNode(const Node& node, const Environment& environm
 
 Result<Value> Interpreter::runIn(Frame& frame, const Node& node) {
   if (node.op() == Opcode::Placeholder) return runPlaceholder(frame, node);
-  return runOn(node, [&](NodeId id) -> const Value& { return frame.values[id.index]; });
+  return runOn(node, [&](NodeId id) -> const Value& { return frame.valueOf(id); });
 }
 
 Result<Value> Interpreter::runOn(const Node& node, const std::function<const Value&(NodeId)>& lookup) {

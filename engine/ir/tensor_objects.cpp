@@ -1,6 +1,11 @@
 #include "engine/ir/tensor_objects.h"
 
 #include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "engine/ir/python_operators.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -9,9 +14,13 @@ namespace {
 constexpr std::string_view reshapingNames[] = {"t_",        "squeeze_",    "unsqueeze_", "transpose_", "swapaxes_",
                                                "swapdims_", "as_strided_", "resize_",    "resize_as_", "set_"};
 
-/// Operators that give their left tensor back. `a @= b` does not: torch.Tensor has no __imatmul__.
-constexpr std::string_view inplaceOperators[] = {"iadd", "isub", "imul", "itruediv", "ifloordiv",
-                                                 "imod", "ipow", "iand", "ior",      "ixor"};
+/// Methods and functions that give numbers, or sizes.
+constexpr std::string_view numberNames[] = {
+    "size",      "stride", "numel",    "nelement",  "dim",        "ndimension",         "storage_offset",
+    "item",      "tolist", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "sym_int",
+    "sym_float", "len",    "__len__"};
+
+constexpr std::string_view numberAttributes[] = {"shape", "ndim", "nbytes", "itemsize"};
 
 bool isPlainCall(const Node& node) { return node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod; }
 
@@ -29,11 +38,27 @@ bool isOneOf(std::string_view name, const std::string_view (&names)[N]) {
   return std::ranges::find(names, name) != std::end(names);
 }
 
-/// x.add_(y), operator.iadd(x, y): whatever else it does, what it gives is its first operand.
+/// iadd, but not imatmul: torch.Tensor has no __imatmul__, so that `a @= b` makes a new tensor.
+bool isInplaceOperator(std::string_view name) {
+  if (name == "imatmul" || name == "setitem") return false;
+  const PythonOperator* row = operatorOfTarget(fmt::format("operator.{}", name), 2);
+  return row != nullptr && row->inplace;
+}
+
+/// x.add_(y), x.__iadd__(y), operator.iadd(x, y): whatever else it does, what it gives is its first operand.
 bool givesFirstBack(const Node& node) {
   const std::string_view name = nameOfTorch(node);
-  if (node.target().starts_with("operator.")) return isOneOf(name, inplaceOperators);
-  return name.ends_with('_') && !name.ends_with("__");
+  if (node.target().starts_with("operator.")) return isInplaceOperator(name);
+  if (name.starts_with("__") && name.ends_with("__") && name.size() > 4)
+    return node.op() == Opcode::CallMethod && isInplaceOperator(name.substr(2, name.size() - 4));
+  return name.ends_with('_');
+}
+
+/// Whether `out` is the keyword of results: that of torch's functions, and of overloads that write. Elsewhere it may be any
+/// argument, such as the attention's own result in its backward.
+bool writesOut(const Node& node) {
+  if (node.op() != Opcode::CallFunction || !node.target().starts_with("torch.")) return false;
+  return !node.target().starts_with("torch.ops.") || node.target().ends_with("out");
 }
 
 std::vector<NodeId> nodesIn(const Argument& argument) {
@@ -55,10 +80,28 @@ std::vector<NodeId> reshapedOperands(const Node& node) {
   const std::string_view name = nameOfTorch(node);
   if (name.empty()) return {};
   for (const auto& [key, value] : node.kwargs())
-    if (key == "out") return nodesIn(value);
+    if (key == "out" && writesOut(node)) return nodesIn(value);
   if (!isOneOf(name, reshapingNames) || node.args().empty()) return {};
   const NodeId* self = node.args()[0].as<NodeId>();
   return self != nullptr ? std::vector{*self} : std::vector<NodeId>{};
+}
+
+std::optional<NodeId> operandGivenBack(const Node& node) {
+  if (!isPlainCall(node)) return std::nullopt;
+  const std::vector<NodeId> reshaped = reshapedOperands(node);
+  if (!reshaped.empty()) return reshaped.size() == 1 ? std::optional(reshaped[0]) : std::nullopt;
+  if (!givesFirstBack(node) || node.args().empty()) return std::nullopt;
+  const NodeId* self = node.args()[0].as<NodeId>();
+  return self != nullptr ? std::optional(*self) : std::nullopt;
+}
+
+std::optional<ItemOfCall> itemOfCall(const Node& node) {
+  if (node.op() != Opcode::CallFunction || node.target() != "operator.getitem" || node.args().size() != 2)
+    return std::nullopt;
+  const NodeId* call = node.args()[0].as<NodeId>();
+  const std::int64_t* item = node.args()[1].as<std::int64_t>();
+  if (call == nullptr || item == nullptr || *item < 0) return std::nullopt;
+  return ItemOfCall{*call, std::size_t(*item)};
 }
 
 TensorObjects::TensorObjects(const Graph& graph) {
@@ -67,14 +110,38 @@ TensorObjects::TensorObjects(const Graph& graph) {
     for (const NodeId id : graph.order()) add(graph, id);
 }
 
+/// As far as the annotation tells, and the call.
+bool TensorObjects::isNumber(const Node& node) const {
+  const ValueMeta& meta = node.meta().value;
+  if (meta.sym() != nullptr) return true;
+  if (meta.tensor() != nullptr || !isPlainCall(node)) return false;
+  const std::string_view name = nameOfTorch(node);
+  if (isOneOf(name, numberNames)) return true;
+  if (node.target() == "builtins.getattr" && node.args().size() > 1) {
+    const std::string* attribute = node.args()[1].as<std::string>();
+    return attribute != nullptr && isOneOf(*attribute, numberAttributes);
+  }
+  const std::string_view target = node.target();
+  if (!target.starts_with("operator.") && !target.starts_with("math.") && !target.starts_with("builtins."))
+    return false;
+  const std::vector<NodeId> inputs = node.inputs();
+  return !inputs.empty() && std::ranges::all_of(inputs, [&](NodeId input) { return m_numbers.contains(input); });
+}
+
+std::optional<NodeId> TensorObjects::givenBackBy(const Graph& graph, const Node& node) const {
+  if (const auto item = itemOfCall(node)) {
+    const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
+    return outs.size() > 1 && item->item < outs.size() ? std::optional(outs[item->item]) : std::nullopt;
+  }
+  return operandGivenBack(node);
+}
+
 void TensorObjects::add(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!isPlainCall(node)) return;
-  std::vector<NodeId> back = reshapedOperands(node);
-  if (back.empty() && givesFirstBack(node) && !node.args().empty())
-    if (const NodeId* self = node.args()[0].as<NodeId>()) back.push_back(*self);
-  if (back.size() != 1) return;
-  const NodeId root = first(back[0]);
+  if (isNumber(node)) m_numbers.insert(id);
+  const std::optional<NodeId> back = givenBackBy(graph, node);
+  if (!back || m_numbers.contains(*back)) return;
+  const NodeId root = first(*back);
   m_first.emplace(id, root);
   m_later[root].push_back(id);
 }
@@ -99,7 +166,7 @@ class ReshapedUses {
   void rewrite() {
     if (!m_objects.any()) return;
     const std::vector<NodeId> order(m_graph.order().begin(), m_graph.order().end());
-    for (std::size_t i = 0; i < order.size(); ++i) m_places.emplace(order[i], i);
+    for (std::size_t i = 0; i < order.size(); ++i) m_places.emplace(order[i], placeOf(order[i], i));
     for (const NodeId id : order) {
       const std::vector<NodeId> operands = reshapedOperands(m_graph.node(id));  // as they were written
       useCurrent(id);
@@ -115,6 +182,12 @@ class ReshapedUses {
     bool isItem = false;
     NodeId node;  ///< the call, until its item is used
   };
+
+  /// An item of out= is what the call wrote, wherever it is taken.
+  std::size_t placeOf(NodeId id, std::size_t place) const {
+    const auto item = itemOfCall(m_graph.node(id));
+    return item && m_objects.first(id) != id ? m_places.at(item->call) : place;
+  }
 
   void useCurrent(NodeId user) {
     const std::vector<NodeId> inputs = m_graph.node(user).inputs();
@@ -144,5 +217,25 @@ class ReshapedUses {
 }  // namespace
 
 void useReshapedTensors(Graph& graph) { ReshapedUses(graph).rewrite(); }
+
+namespace {
+
+/// The nested graph as it is used, or null where it may stay.
+std::shared_ptr<const GraphModule> nestedInUse(const GraphModule& nested) {
+  GraphModule own = nested;
+  useReshapedTensors(own);
+  return own.revision() == nested.revision() ? nullptr : std::make_shared<const GraphModule>(std::move(own));
+}
+
+}  // namespace
+
+void useReshapedTensors(GraphModule& module) {
+  useReshapedTensors(module.graph);
+  for (std::size_t i = 0; i < module.submodules.size(); ++i) {
+    const auto& nested = module.submodules[i].second.graph;
+    if (!nested) continue;
+    if (auto used = nestedInUse(*nested)) module.submodules.edit()[i].second.graph = std::move(used);
+  }
+}
 
 }  // namespace kerf::inline ir

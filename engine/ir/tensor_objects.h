@@ -1,18 +1,32 @@
 // TensorObjects: which nodes of a graph are one tensor to Python. x.t_(), out=x and x.resize_(…) give x itself back, which then
 // has other sizes under every name.
+// Not followed: x.contiguous() and x.to(…), which give x back only for some strides and dtypes.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
-#include "engine/ir/graph.h"
+#include "engine/ir/graph_module.h"
 
 namespace kerf::inline ir {
 
 /// The nodes whose tensors a call gives back with what may be other sizes, strides or memory: out=, and methods that change
 /// only how a tensor looks at its memory (t_, resize_). One for each tensor of the result; empty for other calls.
 std::vector<NodeId> reshapedOperands(const Node& node);
+
+/// The operand that a call gives back: that of t_ or of a single out=, and the first one of add_ and of operator.iadd, which
+/// gives it back where it is a tensor.
+std::optional<NodeId> operandGivenBack(const Node& node);
+
+/// `call[item]`: an item of what another node gave.
+struct ItemOfCall {
+  NodeId call;
+  std::size_t item = 0;
+};
+std::optional<ItemOfCall> itemOfCall(const Node& node);
 
 class TensorObjects {
  public:
@@ -28,8 +42,11 @@ class TensorObjects {
 
  private:
   void add(const Graph& graph, NodeId id);
+  bool isNumber(const Node& node) const;
+  std::optional<NodeId> givenBackBy(const Graph& graph, const Node& node) const;
 
   bool m_any = false;
+  std::unordered_set<NodeId> m_numbers;                     ///< sizes, and what is computed of them
   std::unordered_map<NodeId, NodeId> m_first;               ///< of calls that give an operand back: what gave it first
   std::unordered_map<NodeId, std::vector<NodeId>> m_later;  ///< the other way round
 };
@@ -37,5 +54,7 @@ class TensorObjects {
 /// The graph in which users of such a tensor that come after the call take the call's result. Names and order stay; items of
 /// an out= of several tensors become getitem nodes.
 void useReshapedTensors(Graph& graph);
+/// The same for a module's graph and for all that is nested in it.
+void useReshapedTensors(GraphModule& module);
 
 }  // namespace kerf::inline ir

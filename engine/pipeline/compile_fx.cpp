@@ -157,7 +157,7 @@ Result<GraphModule> checkedCalls(const GraphModule& module) {
 Result<CompiledVariant> compileVariant(const GraphModule& given, const CompileOptions& options, std::stop_token stop) {
   KERF_CHECK(findBackend(options.backend));
   GraphModule captured = given;
-  if (!isTraced(options.goal)) useReshapedTensors(captured.graph);  // a trace follows them itself
+  if (!isTraced(options.goal)) useReshapedTensors(captured);  // a trace follows them itself
   KERF_TRY(const GraphModule module, checkedCalls(captured));
   KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
   passes = withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults);

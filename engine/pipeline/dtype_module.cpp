@@ -23,6 +23,7 @@ class DtypeCast : public Transformer {
       args[1] = Argument(m_dtype);
     for (auto& [name, value] : kwargs)
       if (name == "dtype" && isCastable(value)) value = Argument(m_dtype);
+    if (isUntypedOut(module().graph, node)) kwargs.emplace_back("dtype", Argument(m_dtype));
     return Transformer::callFunction(node, std::move(args), std::move(kwargs));
   }
 

@@ -183,7 +183,7 @@ Result<Value> cosineProgram(const BoundArguments& args, const OpRunner& run) {
   std::array<Value, 2> units{args.values[0], args.values[1]};
   const DType common = resultType(units);
   for (Value& unit : units)
-    if (unit.tensor().dtype() != common) {
+    if (isIntegral(unit.tensor().dtype())) {  // the norm takes floats as they are
       KERF_TRY(unit, run.value("aten._to_copy.default"_op, {unit}, {{"dtype", Value(common)}}));
     }
   if (!checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes())) {

@@ -23,7 +23,9 @@ class NestedShapes : public SubgraphCaller {
   Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
     const Submodule* found = m_module.submodule(path);
     if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
-    Interpreter interpreter(*found->graph, shapeOps());
+    GraphModule nested = *found->graph;
+    useReshapedTensors(nested);
+    Interpreter interpreter(nested, shapeOps());
     interpreter.limits.nodes = m_budget;
     auto result = interpreter.run(args);
     m_budget = std::max<std::int64_t>(m_budget - interpreter.nodesRun(), 0);

@@ -8,6 +8,7 @@
 #include "engine/ir/tensor_objects.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/pipeline/dtype_module.h"
 
 namespace kerf::callforms {
 namespace {
@@ -142,7 +143,148 @@ TEST(ReshapedTensors, WhatPyTorchTakesIsTaken) {
   ASSERT_TRUE(given) << given.error().text();
   EXPECT_THAT(numbersOf(given->list()[0].tensor()), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
   EXPECT_THAT(numbersOf(given->list()[1].tensor()), ElementsAre(0, 1, 2, 3, 4, 5, 0, 0));
-  EXPECT_EQ(given->list()[2].tensor().dtype(), DType::Float32);
+  EXPECT_EQ(given->list()[2].tensor().dtype(), DType::Float64);  // floats of two types are not cast before the norms
+}
+
+TEST(ReshapedTensors, AnItemOfSeveralOutsIsTheTensorThatWasGiven) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        v = torch.empty(2)
+        i = torch.empty(2, dtype = torch.int64)
+        r = torch.max(x, 1, out=(v, i))
+        a = r[0]
+        t = v.unsqueeze_(0)
+        b = r[0]
+        p = a + 1
+        q = b + 1
+        return (p, q)
+)");
+  for (const ValueList& results : bothOf(module, {{2, 3}})) {
+    ASSERT_EQ(results.size(), 2u);
+    for (const Value& result : results) {
+      EXPECT_THAT(result.tensor().sizes(), ElementsAre(1, 2));
+      EXPECT_THAT(numbersOf(result.tensor()), ElementsAre(3, 6));
+    }
+  }
+}
+
+/// operator.iadd(number, tensor) makes a new tensor, and the number stays one.
+TEST(ReshapedTensors, NumbersAreNoTensors) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]", y: "f32[2, 3]")", R"(        n = x.size(0)
+        m1 = operator.iadd(n, x)
+        m2 = operator.iadd(n, y)
+        t = m1.t_()
+        u = y + n
+        return (m2, m1, u)
+)");
+  for (const ValueList& results : bothOf(module, {{2, 3}, {2, 3}})) {
+    ASSERT_EQ(results.size(), 3u);
+    EXPECT_THAT(results[0].tensor().sizes(), ElementsAre(2, 3));
+    EXPECT_THAT(numbersOf(results[0].tensor()), ElementsAre(2, 3, 4, 5, 6, 7));
+    EXPECT_THAT(results[1].tensor().sizes(), ElementsAre(3, 2));
+    EXPECT_THAT(numbersOf(results[1].tensor()), ElementsAre(2, 5, 3, 6, 4, 7));
+    EXPECT_THAT(results[2].tensor().sizes(), ElementsAre(2, 3));
+  }
+}
+
+TEST(ReshapedTensors, InplaceMethodsGiveTheTensorBack) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        y = x + 0
+        w = y.__iadd__(1)
+        t = y.t_()
+        z = w * 2
+        return (z,)
+)");
+  for (const ValueList& results : bothOf(module, {{2, 3}})) {
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_THAT(results[0].tensor().sizes(), ElementsAre(3, 2));
+    EXPECT_THAT(numbersOf(results[0].tensor()), ElementsAre(2, 8, 4, 10, 6, 12));
+  }
+}
+
+TEST(ReshapedTensors, NestedGraphsReshapeToo) {
+  for (const char* body : {"            y = x + 1\n            t = y.t_()\n",
+                           "            y = torch.zeros(1)\n            t = torch.add(x.t(), 1, out=y)\n"}) {
+    const auto module = parseReadable(fmt::format(R"(class GraphModule(torch.nn.Module):
+    def forward(self, p: "b8[]", x: "f32[2, 3]"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, (x,))
+        getitem = cond[0]
+        return (getitem,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, x: "f32[2, 3]"):
+{0}            z = y * 2
+            return (z,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, x: "f32[2, 3]"):
+{0}            z = y * 3
+            return (z,)
+)",
+                                                  body));
+    ASSERT_TRUE(module) << module.error().text();
+    for (const bool compiled : {false, true}) {
+      const ValueList inputs{Value(Tensor::scalarInt(1, DType::Bool)), Value(counted({2, 3}))};
+      const auto graph =
+          compiled ? compileFx(*module, {}) : Result<std::unique_ptr<CompiledGraph>>(std::unique_ptr<CompiledGraph>());
+      ASSERT_TRUE(graph) << graph.error().text();
+      const auto given = compiled ? (*graph)->run(inputs) : Interpreter(*module, referenceOps()).run(inputs);
+      ASSERT_TRUE(given) << given.error().text();
+      EXPECT_THAT(given->list()[0].tensor().sizes(), ElementsAre(3, 2)) << body;
+      EXPECT_THAT(numbersOf(given->list()[0].tensor()), ElementsAre(2, 8, 4, 10, 6, 12)) << body;
+    }
+  }
+}
+
+/// The backward of attention takes the forward's own result as `out`.
+TEST(ReshapedTensors, AnArgumentNamedOutIsNotAlwaysWritten) {
+  const GraphModule module = graphOf(
+      R"(q: "f32[1, 1, 2, 2]", o: "f32[1, 1, 2, 2]", l: "f32[1, 1, 2]")",
+      R"(        b = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(q, q, q, q, out=o, logsumexp=l, dropout_p=0.0, is_causal=False)
+        t = torch.ops.aten.t_copy.default(l[0])
+        return (b, t)
+)");
+  std::size_t reshaping = 0;
+  for (const NodeId id : module.graph.order()) reshaping += !reshapedOperands(module.graph.node(id)).empty();
+  EXPECT_EQ(reshaping, 0u);
+}
+
+/// What out= writes is made in the default dtype, which a cast graph has left behind.
+TEST(ReshapedTensors, OutFollowsTheGraphIntoAnotherDtype) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        o = torch.empty(2, 3)
+        r = torch.abs(x, out=o)
+        z = r + 1
+        return (z, o)
+)");
+  for (const DType dtype : {DType::Float64, DType::BFloat16}) {
+    const auto cast = castGraph(module, {Value(counted({2, 3}))}, dtype);
+    ASSERT_TRUE(cast) << cast.error().text();
+    const auto given = Interpreter(cast->module, referenceOps()).run(cast->inputs);
+    ASSERT_TRUE(given) << given.error().text();
+    for (const Value& result : given->list()) EXPECT_EQ(result.tensor().dtype(), dtype);
+    EXPECT_THAT(numbersOf(given->list()[0].tensor()), ElementsAre(1, 2, 3, 4, 5, 6));
+  }
+}
+
+/// x.view(dtype) of x's own dtype is x in float64, whether x was widened or not.
+TEST(ReshapedTensors, ViewsOfTheirOwnDtypeFollowIntoFloat64) {
+  const GraphModule module = graphOf(R"(x: "f16[4]", i: "i16[4]")",
+                                     R"(        a: "f16[4]" = torch.ops.aten.view.dtype(x, torch.float16)
+        b: "f16[4]" = torch.ops.aten.view.dtype(i, torch.float16)
+        c: "f16[4]" = torch.ops.aten.view.dtype(b, torch.float16)
+        return (a, c)
+)");
+  const auto halves = counted({4}).to(DType::Float16);
+  ASSERT_TRUE(halves);
+  const auto bits = Tensor::zeros(DType::Int16, {4});
+  ASSERT_TRUE(bits);
+  for (std::int64_t i = 0; i < 4; ++i) bits->data<std::int16_t>()[i] = std::int16_t(0x3c00);  // 1 as float16
+  const auto cast = castGraph(module, {Value(*halves), Value(*bits)}, DType::Float64);
+  ASSERT_TRUE(cast) << cast.error().text();
+  const auto given = Interpreter(cast->module, referenceOps()).run(cast->inputs);
+  ASSERT_TRUE(given) << given.error().text();
+  EXPECT_EQ(given->list()[0].tensor().dtype(), DType::Float64);
+  EXPECT_THAT(numbersOf(given->list()[0].tensor()), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(numbersOf(given->list()[1].tensor()), ElementsAre(1, 1, 1, 1));
 }
 
 TEST(ReshapedTensors, ViewsKeepTheirOwnSizes) {
