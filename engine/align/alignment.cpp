@@ -367,8 +367,7 @@ class Judge {
       all.notes.push_back(
           fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
     if (m_alone > 0)
-      all.notes.push_back(
-          fmt::format("{} results have no partner in the other run: nothing is said of them", m_alone));
+      all.notes.push_back(fmt::format("{} results have no partner in the other run: nothing is said of them", m_alone));
     if (m_aside > 0)
       all.notes.push_back(
           fmt::format("{} further results differ and are left out: they may hold what nobody wrote", m_aside));

@@ -224,6 +224,85 @@ TEST(AuditCode, RefutesStreamsThatDoNotWait) {
   EXPECT_EQ(refuted(copyOnGpu("64", "tl.program_id(0) * XBLOCK", body("        event0.wait(stream1)\n"))), "");
 }
 
+/// Row sums of a [4, 300] tensor by a looped reduction over `range`.
+std::string loopOver(const std::string& range) {
+  return "async_compile = AsyncCompile()\n"
+         "triton_red_fused_sum_0 = async_compile.triton('triton_red_fused_sum_0', '''\n"
+         "@triton_heuristics.reduction(\n"
+         "    triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'out_ptr1': '*fp32', 'xnumel': "
+         "'i32', "
+         "'r0_numel': 'i32', 'XBLOCK': 'constexpr', 'R0_BLOCK': 'constexpr'}},\n"
+         "    inductor_meta={}\n"
+         ")\n"
+         "@triton.jit\n"
+         "def triton_red_fused_sum_0(in_ptr0, out_ptr0, out_ptr1, xnumel, r0_numel, XBLOCK : tl.constexpr, "
+         "R0_BLOCK : tl.constexpr):\n"
+         "    xnumel = 4\n"
+         "    r0_numel = 300\n"
+         "    rnumel = r0_numel\n"
+         "    xoffset = tl.program_id(0) * XBLOCK\n"
+         "    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]\n"
+         "    xmask = xindex < xnumel\n"
+         "    r0_base = tl.arange(0, R0_BLOCK)[None, :]\n"
+         "    x0 = xindex\n"
+         "    _tmp2 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)\n"
+         "    for r0_offset in " +
+         range +
+         ":\n"
+         "        r0_index = r0_offset + r0_base\n"
+         "        r0_mask = r0_index < r0_numel\n"
+         "        r0_1 = r0_index\n"
+         "        tmp0 = tl.load(in_ptr0 + (r0_1 + 300*x0), r0_mask & xmask, other=0.0)\n"
+         "        tmp1 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])\n"
+         "        tmp3 = _tmp2 + tmp1\n"
+         "        _tmp2 = tl.where(r0_mask & xmask, tmp3, _tmp2)\n"
+         "        tl.store(out_ptr1 + (r0_1 + 300*x0), tmp0, r0_mask & xmask)\n"
+         "    tmp2 = tl.sum(_tmp2, 1)[:, None]\n"
+         "    tl.store(out_ptr0 + (x0), tmp2, xmask)\n"
+         "''', device_str='cuda')\n"
+         "class Runner:\n"
+         "    def call(self, args):\n"
+         "        arg0_1, = args\n"
+         "        args.clear()\n"
+         "        assert_size_stride(arg0_1, (4, 300), (300, 1))\n"
+         "        buf0 = empty_strided_cuda((4, ), (1, ), torch.float32)\n"
+         "        buf1 = empty_strided_cuda((4, 300), (300, 1), torch.float32)\n"
+         "        triton_red_fused_sum_0.run(arg0_1, buf0, buf1, 4, 300, stream=stream0)\n"
+         "        del arg0_1\n"
+         "        return (buf0, buf1, )\n";
+}
+
+/// Claims of the loop's line, with their verdicts.
+std::string ofTheLoop(const std::string& range) {
+  constexpr int loopLine = 18;
+  std::string found;
+  for (const AuditClaim& claim : audit(loopOver(range)).claims)
+    if (claim.line == loopLine && claim.verdict == ClaimVerdict::Refuted)
+      found += std::string(claimName(claim.about)) + ": " + claim.reason;
+  return found;
+}
+
+TEST(AuditCode, RefutesALoopOverAPartOfItsAxis) {
+  EXPECT_TRUE(audit(loopOver("range(0, r0_numel, R0_BLOCK)")).claims.empty());
+  EXPECT_TRUE(audit(loopOver("tl.range(0, rnumel, R0_BLOCK, num_stages=2)")).claims.empty());
+  EXPECT_TRUE(audit(loopOver("range(0, 300, R0_BLOCK)")).claims.empty());
+  for (const char* const range :
+       {"range(0, r0_numel // 2, R0_BLOCK)", "range(0, 150, R0_BLOCK)", "range(0, r0_numel - 1, R0_BLOCK)"})
+    EXPECT_NE(ofTheLoop(range).find("mask: the loop goes from 0 to "), std::string::npos) << range;
+  EXPECT_NE(ofTheLoop("range(1, r0_numel, R0_BLOCK)").find("from 1 to 300"), std::string::npos);
+  EXPECT_NE(ofTheLoop("range(0, r0_numel + 1, R0_BLOCK)").find("from 0 to 301"), std::string::npos);
+}
+
+TEST(AuditCode, ProvesNothingOfALoopWhoseBoundsAreNotKnown) {
+  for (const char* const range :
+       {"range(0, ks0, R0_BLOCK)", "range(tl.program_id(0), r0_numel, R0_BLOCK)", "range(0, r0_numel, 64)"}) {
+    const AuditReport report = audit(loopOver(range));
+    EXPECT_TRUE(std::ranges::any_of(report.claims, [](const AuditClaim& claim) {
+      return claim.verdict == ClaimVerdict::NotKnown;
+    })) << range;
+  }
+}
+
 TEST(AuditCode, KnowsNothingOfUnknownStatements) {
   const AuditReport report =
       audit(changed(program, "        del buf0\n", "        del buf0\n        while True: pass\n"));

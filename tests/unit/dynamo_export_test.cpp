@@ -46,35 +46,34 @@ const std::string trySums =
     "    else: print('exports')\n";
 
 TEST(DynamoExport, SizesOfSeveralDimsAreTriedAtBothEnds) {
-  EXPECT_EQ(exportOutput(trySums +
-                         "sums(64, Dim('u'), Dim('v'))\n"
-                         "sums(64, Dim('u', max=32), Dim('v', max=32))\n"
-                         "sums(63, Dim('u', max=32), Dim('v', max=32))\n"
-                         "sums(1000, Dim('u'))\n"
-                         "sums(899, Dim('u', min=3, max=300), 2 * Dim('u', min=3, max=300))\n"),
+  EXPECT_EQ(exportOutput(trySums + "sums(64, Dim('u'), Dim('v'))\n"
+                                   "sums(64, Dim('u', max=32), Dim('v', max=32))\n"
+                                   "sums(63, Dim('u', max=32), Dim('v', max=32))\n"
+                                   "sums(1000, Dim('u'))\n"
+                                   "sums(899, Dim('u', min=3, max=300), 2 * Dim('u', min=3, max=300))\n"),
             "UserError Constraints violated (u, v)\nexports\nUserError Constraints violated (u, v)\n"
             "UserError Constraints violated (u)\nUserError Constraints violated (u, 2*u)\n");
 }
 
 /// 2^20 combinations would take half a minute.
 TEST(DynamoExport, SizesOfManyDimsAreTriedInAFewCombinations) {
-  EXPECT_EQ(exportOutput(trySums +
-                         "import torch.export._constraints as constraints\n"
-                         "holds, calls = constraints._Guard.holds, []\n"
-                         "def counted(self, values):\n"
-                         "    calls.append(values)\n"
-                         "    return holds(self, values)\n"
-                         "constraints._Guard.holds = counted\n"
-                         "sums(200, *[Dim(f'd{k}', max=10) for k in range(20)])\n"
-                         "print(0 < len(calls) <= 1000)\n"
-                         "sums(199, *[Dim(f'd{k}', max=10) for k in range(20)])\n"),
-            "exports\nTrue\nUserError Constraints violated (" +
-                [] {
-                  std::string names = "d0";
-                  for (int k = 1; k < 20; ++k) names += ", d" + std::to_string(k);
-                  return names;
-                }() +
-                ")\n");
+  EXPECT_EQ(
+      exportOutput(trySums + "import torch.export._constraints as constraints\n"
+                             "holds, calls = constraints._Guard.holds, []\n"
+                             "def counted(self, values):\n"
+                             "    calls.append(values)\n"
+                             "    return holds(self, values)\n"
+                             "constraints._Guard.holds = counted\n"
+                             "sums(200, *[Dim(f'd{k}', max=10) for k in range(20)])\n"
+                             "print(0 < len(calls) <= 1000)\n"
+                             "sums(199, *[Dim(f'd{k}', max=10) for k in range(20)])\n"),
+      "exports\nTrue\nUserError Constraints violated (" +
+          [] {
+            std::string names = "d0";
+            for (int k = 1; k < 20; ++k) names += ", d" + std::to_string(k);
+            return names;
+          }() +
+          ")\n");
 }
 
 TEST(DynamoExport, GuardsThatCannotBeCheckedAreNamed) {

@@ -50,7 +50,7 @@ class RanksPanel : public QWidget {
   QSplitter* m_content;
   RankLanesPtr m_shown;
   std::vector<LaneRow> m_rows;
-  int m_first = -1;   ///< row of the first collective that does not meet, or of the first graph that differs
+  int m_first = -1;  ///< row of the first collective that does not meet, or of the first graph that differs
 };
 
 }  // namespace kerf::ui::inline panels

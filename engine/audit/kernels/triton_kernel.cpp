@@ -145,14 +145,27 @@ class TritonReader : public TritonAxes {
     const bool isBlocked =
         (callee == "tl.range" || callee == "range") && range.argumentCount() >= 3 && node.items[0].items.size() == 1;
     if (!isBlocked || !isBlock(range.argument(2))) return opaque(node, "is a loop of another kind");
+    const KernelValue end = evaluate(range.argument(1));
+    if (!goesOverAxis(node, evaluate(range.argument(0)), end)) return opaque(node, "goes over a part of its axis");
     const int before = m_scope;
     m_scope = ++m_scopes;
-    KernelValue offset = unknown(evaluate(range.argument(1)).type);
+    KernelValue offset = unknown(end.type);
     offset.block = range.argument(2).text;
     offset.isBlockOffset = true;
     m_values[node.items[0].items[0].text] = offset;
     block(node.items[2]);
     m_scope = before;
+  }
+
+  /// `for r0_offset in range(0, r0_numel, R0_BLOCK)`: from the first element to the last. False: it is not known.
+  bool goesOverAxis(const SyntaxNode& loop, const KernelValue& first, const KernelValue& end) {
+    const TermId numel = numelOf(loop.items[1].argument(2).text);
+    const auto from = m_terms.value(first.term), to = m_terms.value(end.term), count = m_terms.value(numel);
+    if (from == 0 && numel >= 0 && end.term == numel) return true;
+    if (!from || !to || !count) return false;
+    remark(KernelRemark::About::Mask, *from == 0 && *to == *count, loop.line,
+           fmt::format("the loop goes from {} to {}, and its axis has {} elements", *from, *to, *count));
+    return true;
   }
 
   void assign(const SyntaxNode& target, const SyntaxNode& from, int line) {

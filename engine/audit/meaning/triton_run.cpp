@@ -1,5 +1,6 @@
 // Runs Triton kernels: one program of the grid after the other. With a reduction, lanes are elements of the reduced axis
 // and a program does one x; without, lanes are elements of x.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -64,11 +65,27 @@ class TritonMachine final : public KernelMachine {
       m_values[each.text] = value;
     }
     const bool isReduced = extent("r0_numel") > 0 || extent("rnumel") > 0;
-    m_values["XBLOCK"] = {isReduced ? 1 : blockOf(extent("xnumel")), LaneType::Int32};
+    // An axis is never one block: a kernel that forgets which block it does would be right.
+    const double x = extent("xnumel");
+    m_values["XBLOCK"] = {isReduced ? 1 : x <= blockLanes ? partOf(x) : blockOf(x), LaneType::Int32};
     for (const char* const one : {"YBLOCK", "ZBLOCK"}) m_values[one] = {1, LaneType::Int32};
-    const double reduced = blockOf(std::max(extent("r0_numel"), extent("rnumel")));
+    const double reduced = reducedBlock(std::max(extent("r0_numel"), extent("rnumel")));
     for (const char* const name : {"R0_BLOCK", "RBLOCK"}) m_values[name] = {reduced, LaneType::Int32};
     return {};
+  }
+
+  /// Of a loop over a reduced axis: it runs twice at least, the last time over a part of a block.
+  double reducedBlock(double size) const {
+    const bool isLooped =
+        std::ranges::any_of(m_kernel->items[1].items, [](const SyntaxNode& each) { return each.is(SyntaxKind::For); });
+    return isLooped && size <= blockLanes ? partOf(size) : blockOf(size);
+  }
+
+  /// About half of an axis. Where a kernel may count on whole blocks, and has no mask, it is half.
+  static double partOf(double size) {
+    constexpr double wholeBlocks = 16;
+    if (size < 2) return 1;
+    return std::fmod(size, wholeBlocks) == 0 ? size / 2 : std::floor(size / 2) + 1;
   }
 
   /// A block that divides an axis, so that no lane is beyond its end, where there is a large one.
