@@ -7,6 +7,7 @@
 #include <QTreeWidget>
 
 #include "engine/support/recordings.h"
+#include "tests/support/rank_traces.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/ranks_panel.h"
 
@@ -17,7 +18,18 @@ using ::testing::HasSubstr;
 
 constexpr int firstLane = 2;
 
-class RankLanes : public Window {
+class RankFolder : public Window {
+ protected:
+  void openFolder(const QString& folder) {
+    open(folder);
+    m_window->places().go(WorkPlace::Overview);
+    ASSERT_TRUE(m_window->places().raise("ranks"));
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().ranks(session().location().capture); }));
+  }
+  RanksPanel& panel() { return m_window->ranksPanel(); }
+};
+
+class RankLanes : public RankFolder {
  protected:
   void SetUp() override {
     Window::SetUp();
@@ -26,12 +38,8 @@ class RankLanes : public Window {
   }
   void openRanks(const QString& name) {
     m_folder = m_traces + "/" + name;
-    open(m_folder);
-    m_window->places().go(WorkPlace::Overview);
-    ASSERT_TRUE(m_window->places().raise("ranks"));
-    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().ranks(session().location().capture); }));
+    openFolder(m_folder);
   }
-  RanksPanel& panel() { return m_window->ranksPanel(); }
   QString m_traces, m_folder;
 };
 
@@ -68,6 +76,34 @@ TEST_F(RankLanes, LeadToTheNodeWhereTheyPart) {
   emit lanes.itemActivated(lanes.topLevelItem(1), firstLane + 3);
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().location().node.startsWith("all_reduce"); }));
   EXPECT_EQ(session().capture(session().location().capture)->graphs[std::size_t(session().location().graph)].rank, 3);
+}
+
+TEST_F(RankFolder, LeadsEachRankToItsOwnNodeStageAndGraph) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "lanes_apart";
+  testing_support::writeRanksApart(folder);
+  openFolder(QString::fromStdString(folder.string()));
+  const int capture = session().location().capture;
+  const int world = int(session().ranks(capture)->graphs.size());
+  auto& lanes = panel().lanes();
+  const auto goTo = [&](int rank) {
+    emit lanes.itemActivated(lanes.topLevelItem(world), firstLane + rank);
+    EXPECT_TRUE(test::waitFor([&] {
+      return m_window->idle() &&
+             session().capture(capture)->graphs[std::size_t(session().location().graph)].rank == rank;
+    }));
+    return std::size_t(session().location().graph);
+  };
+  const auto doc = session().capture(capture);
+  const auto& graphs = doc->graphs;
+  ASSERT_EQ(graphs.size(), 4U);
+  goTo(1);
+  EXPECT_EQ(session().location().node, "all_reduce_1");
+  const std::size_t last = goTo(2);
+  EXPECT_EQ(session().location().node, "all_reduce");
+  EXPECT_EQ(graphs[last].stage, "aot_inference_graph");
+  EXPECT_EQ(graphs[last - 1].rank, 2) << "the second of its graphs";
+  goTo(0);
+  EXPECT_EQ(session().location().node, "all_reduce");
 }
 
 TEST_F(RankLanes, SayThatAllAgree) {
@@ -110,7 +146,7 @@ TEST(RankLaneRows, BlameTheRowAndNotItsNumber) {
   EXPECT_EQ(
       ranksHeadline(doc),
       "Collective 0, all_reduce, does not end: ranks 0, 1 wait in it. Messages that are not compared: 3, since the "
-      "other end is in no record.");
+      "other end is in no record, or its record no longer holds its first entries.");
 }
 
 TEST(RankLaneRows, AreAsManyAsAWindowHoldsAroundTheFirstThatDoesNotMeet) {
@@ -126,6 +162,25 @@ TEST(RankLaneRows, AreAsManyAsAWindowHoldsAroundTheFirstThatDoesNotMeet) {
   EXPECT_EQ(first->number, "9000");
   EXPECT_TRUE(first->cells[7].blamed && !first->cells[8].blamed);
   EXPECT_TRUE(ranksHeadline(doc).endsWith(" 400 of 10000 collectives are listed."));
+}
+
+TEST(RankLaneRows, HaveThePlaceOfEachRank) {
+  RankLanesDoc doc;
+  doc.ranks = {0, 1, 2, 3};
+  doc.timeline = {{0,
+                   "[0/0]",
+                   {{{0, 1, 2},
+                     "all_reduce",
+                     {{{0, 2}, "[0/0]", "aot_inference_graph", 0, "all_reduce"},
+                      {{1}, "[1/0]", "inductor_post_grad_graph", 1, "all_reduce_1"}}},
+                    {{3}, "nothing"}}}};
+  const auto cells = laneRows(doc)[0].cells;
+  ASSERT_EQ(cells.size(), 4U);
+  const auto* places = doc.timeline[0].groups[0].places.data();
+  EXPECT_EQ(cells[0].place, places);
+  EXPECT_EQ(cells[1].place, places + 1);
+  EXPECT_EQ(cells[2].place, places);
+  EXPECT_EQ(cells[3].place, nullptr);
 }
 
 TEST(RankLaneRows, LeaveOutWhoHasNoPart) {

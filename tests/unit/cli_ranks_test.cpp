@@ -1,5 +1,6 @@
 // Graphs of several ranks from the command line: sharded, run, compared, verified and minified together.
 #include "tests/support/cli_test.h"
+#include "tests/support/rank_traces.h"
 
 namespace kerf::cli {
 namespace {
@@ -90,6 +91,22 @@ TEST_F(RanksCommandTest, TrainsTheExampleAsOneRankDoes) {
   EXPECT_NEAR(doc["loss"].get<double>(), doc["whole_loss"].get<double>(), 1e-9);
   EXPECT_LE(doc["gradient_difference"].get<double>(), 1e-9);
   EXPECT_EQ(run({"ranks"}).status, 2);
+}
+
+TEST_F(RanksCommandTest, NamesThePlaceOfEachRank) {
+  const auto traces = folder / "apart";
+  testing_support::writeRanksApart(traces);
+  const auto doc = runJson({"ranks", traces.string()}, 1);
+  const auto group = doc["timeline"][0]["groups"][0];
+  EXPECT_EQ(group["ranks"], json({0, 1, 2}));
+  ASSERT_EQ(group["places"].size(), 3U) << doc.dump();
+  EXPECT_EQ(group["places"][1], json({{"ranks", {1}},
+                                      {"compile_id", "[0/0]"},
+                                      {"stage", "inductor_post_grad_graph"},
+                                      {"graph", 0},
+                                      {"node", "all_reduce_1"}}));
+  EXPECT_EQ(group["places"][2]["compile_id"], "[1/0]");
+  EXPECT_EQ(group["places"][2]["graph"], 1);
 }
 
 #ifdef KERF_MPIEXEC

@@ -7,6 +7,7 @@
 #include "engine/distributed/doctor/ranks_doctor.h"
 #include "engine/support/recordings.h"
 #include "tests/support/flight_records.h"
+#include "tests/support/rank_traces.h"
 
 namespace kerf {
 namespace {
@@ -60,6 +61,63 @@ TEST(RanksDoctor, SaysOfWhichRanksThereIsNothing) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(diagnosis) << diagnosis.error().text();
   EXPECT_EQ(diagnosis->absent, (std::vector<int>{1, 2}));
+}
+
+TEST(RanksDoctor, LeadsEachRankToItsOwnPlace) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_apart";
+  writeRanksApart(folder);
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  ASSERT_EQ(diagnosis->timeline.size(), 2U);
+  const TimelineRow& world = diagnosis->timeline[0];
+  EXPECT_EQ(world.compileId, "[0/0]");
+  ASSERT_EQ(world.groups.size(), 1U);
+  EXPECT_EQ(world.groups[0].ranks, (std::vector<int>{0, 1, 2}));
+  const auto& places = world.groups[0].places;
+  ASSERT_EQ(places.size(), 3U);
+  const std::vector<GraphPlace> expected{{"[0/0]", "inductor_post_grad_graph", 0, "all_reduce"},
+                                         {"[0/0]", "inductor_post_grad_graph", 0, "all_reduce_1"},
+                                         {"[1/0]", "aot_inference_graph", 1, "all_reduce"}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(places[i].ranks, std::vector<int>{int(i)});
+    EXPECT_EQ(places[i].place, expected[i]) << places[i].place.stage << " " << places[i].place.node;
+  }
+}
+
+TEST(RanksDoctor, NamesAPlaceThatRanksShareOnce) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_together";
+  const std::string stage = "aot_inference_graph", graph = reducingGraph({"0"});
+  writeRankLogs(folder, {graphRecord(0, 0, stage, graph), graphRecord(1, 0, stage, graph),
+                         graphRecord(2, 0, stage, reducingGraph({"0", "0"}))});
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  ASSERT_EQ(diagnosis->timeline.size(), 2U);
+  const auto& shared = diagnosis->timeline[0].groups[0].places;
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_EQ(shared[0].ranks, (std::vector<int>{0, 1, 2}));
+  const auto& last = diagnosis->timeline[1].groups;
+  ASSERT_EQ(last.size(), 2U);
+  EXPECT_EQ(last[0].what, "nothing");
+  EXPECT_TRUE(last[0].places.empty());
+  ASSERT_EQ(last[1].places.size(), 1U);
+  EXPECT_EQ(last[1].places[0].place, (GraphPlace{"[0/0]", stage, 0, "all_reduce_1"}));
+}
+
+/// The second graph of one id and stage is there on one rank alone.
+TEST(RanksDoctor, SaysWhichGraphOfAnIdAndStageDiffers) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_second_graph";
+  const std::string stage = "aot_inference_graph", record = graphRecord(0, 0, stage, reducingGraph({"0"}));
+  writeRankLogs(folder, {record + record, graphRecord(1, 0, stage, reducingGraph({"0"}))});
+  const auto diagnosis = diagnoseRanks(folder);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().text();
+  ASSERT_EQ(diagnosis->graphs.size(), 1U);
+  EXPECT_EQ(diagnosis->graphs[0].index, -1);
+  ASSERT_EQ(diagnosis->graphs[0].groups.size(), 2U);
+  const auto& there = diagnosis->graphs[0].groups[0];
+  EXPECT_EQ(there.what, "this graph");
+  ASSERT_EQ(there.places.size(), 1U);
+  EXPECT_EQ(there.places[0].place, (GraphPlace{"[0/0]", stage, 1, ""}));
+  EXPECT_TRUE(diagnosis->graphs[0].groups[1].places.empty());
 }
 
 TEST(FlightRecords, NameTheRankThatNeverCame) {

@@ -76,17 +76,84 @@ TEST(DynamoExport, SizesOfManyDimsAreTriedInAFewCombinations) {
           ")\n");
 }
 
-TEST(DynamoExport, GuardsThatCannotBeCheckedAreNamed) {
+/// As far as PyTorch takes a size without a greatest one to go.
+TEST(DynamoExport, SizesWithoutAGreatestOneAreTriedToTheEnd) {
+  EXPECT_EQ(exportOutput(trySums +
+                         "sums(2000000000, Dim('u'))\n"
+                         "sums(2000000000, Dim('u'), Dim('v'))\n"
+                         "sums(2000000000, Dim('u', max=2000000000))\n"
+                         "sums(2**63 - 3, Dim('u'))\n"
+                         "sums(2**63 - 2, Dim('u'))\n"
+                         "try:\n"
+                         "    export(module(lambda self, x: x + 1 if x.shape[0] <= 2000000000 else x), (ones(3),),\n"
+                         "           dynamic_shapes=({0: Dim('u')},))\n"
+                         "except Exception as error: print(str(error).split('\\n')[-1])\n"),
+            "UserError Constraints violated (u)\nUserError Constraints violated (u, v)\nexports\n"
+            "UserError Constraints violated (u)\nexports\n  u = Dim('u', max=2000000000)\n");
+}
+
+/// The graph has the size of such an input, and the input itself only because the program has it.
+TEST(DynamoExport, InputsOfWhichOnlySizesAreUsedMayDiffer) {
   EXPECT_EQ(exportOutput("from torch.export import Dim\n"
-                         "from torch.export._constraints import _Guard, _Size\n"
-                         "size = _Size('s0', 'n', 0, 0, Dim('u'), 4)\n"
-                         "for text in ('n.foo > 1', '2.0 ** (1000 * n) > 1', '1 << (3 - n) > 1'):\n"
-                         "    try: _Guard(text, [size])\n"
-                         "    except RuntimeError as error: print(str(error).split(' checked: ')[0])\n"
-                         "print(_Guard('2.0 ** (200 * n) > 1', [size]).holds({'n': 400}))\n"),
-            "torch.export: the guard n.foo > 1 cannot be\n"
-            "torch.export: the guard 2.0 ** (1000 * n) > 1 cannot be\n"
-            "torch.export: the guard 1 << (3 - n) > 1 cannot be\nFalse\n");
+                         "made = export(module(lambda self, x, y: x + y.shape[0] if y.shape[0] > 3 else x),\n"
+                         "              (ones(2), ones(4, 3)),\n"
+                         "              dynamic_shapes=({0: Dim('u')}, {0: Dim('v', min=4)}))\n"
+                         "print(made.range_constraints)\n"
+                         "print([n.meta['val'].shape for n in made.graph.nodes if n.op == 'placeholder'])\n"
+                         "attempt(made.module(), ones(3), ones(5, 3))\n"
+                         "attempt(made.module(), ones(3), ones(3, 3))\n"),
+            "{s0: VR[0, int_oo], s1: VR[4, int_oo]}\n[(s0,), (s1, 3)]\n[6.0, 6.0, 6.0]\n"
+            "AssertionError Guard failed: y.size()[0] >= 4\n");
+}
+
+TEST(DynamoExport, SizesAreFoundInContainers) {
+  EXPECT_EQ(
+      exportOutput("from dataclasses import dataclass\n"
+                   "from typing import NamedTuple\n"
+                   "from torch.export import Dim, register_dataclass\n"
+                   "class Pair(NamedTuple):\n"
+                   "    a: torch.Tensor\n"
+                   "@dataclass\n"
+                   "class Held:\n"
+                   "    a: torch.Tensor\n"
+                   "register_dataclass(Held)\n"
+                   "def guards(of, y, shapes):\n"
+                   "    made = export(module(lambda self, x, y: x + 1 if of(y).shape[0] > 3 else x), (ones(2), y),\n"
+                   "                  dynamic_shapes=({0: Dim('u')}, shapes))\n"
+                   "    print([g.text for g in made._checks._guards])\n"
+                   "v = {0: Dim('v', min=4)}\n"
+                   "guards(lambda y: y[1], [ones(3), ones(4)], [None, v])\n"
+                   "guards(lambda y: y['a'], {'a': ones(4)}, {'a': v})\n"
+                   "guards(lambda y: y.a, Pair(ones(4)), (v,))\n"
+                   "guards(lambda y: y.a, Held(ones(4)), [v])\n"),
+      "[\"L['y'][1].size()[0] > 3\"]\n[\"L['y']['a'].size()[0] > 3\"]\n[\"L['y'].a.size()[0] > 3\"]\n"
+      "[\"L['y'].a.size()[0] > 3\"]\n");
+}
+
+/// Leaves of a call are in the order of its keywords, and not of forward's.
+TEST(DynamoExport, KeywordsInAnotherOrderKeepTheirSizes) {
+  EXPECT_EQ(exportOutput("from torch.export import Dim\n"
+                         "def forward(self, x, *, y, z): return x + y + z.shape[0]\n"
+                         "u, v = Dim('u'), Dim('v')\n"
+                         "made = export(module(forward), (ones(3),), {'z': ones(4), 'y': ones(3)},\n"
+                         "              dynamic_shapes={'x': {0: u}, 'y': {0: u}, 'z': {0: v}})\n"
+                         "print(made.module()(ones(2), z=ones(5), y=ones(2)).tolist())\n"),
+            "[7.0, 7.0]\n");
+}
+
+TEST(DynamoExport, GuardsThatCannotBeCheckedAreNamed) {
+  EXPECT_EQ(
+      exportOutput("from torch.export import Dim\n"
+                   "from torch.export._constraints import _Guard, _Size\n"
+                   "size = _Size('s0', 'n', 0, 0, Dim('u'), 4)\n"
+                   "for text in ('n.foo > 1', '2.0 ** (1000 * n) > 1', '1 << (3 - n) > 1'):\n"
+                   "    try: _Guard(text, [size])\n"
+                   "    except RuntimeError as error: print(str(error).split(' checked: ')[0])\n"
+                   "print(_Guard('2.0 ** (200 * n) > 1', [size]).holds({'n': 400}))\n"
+                   "print(_Guard('(10 - n) ** 0.5 > 1', [_Size('s0', 'n', 0, 0, Dim('u'), 3)]).holds({'n': 12}))\n"),
+      "torch.export: the guard n.foo > 1 cannot be\n"
+      "torch.export: the guard 2.0 ** (1000 * n) > 1 cannot be\n"
+      "torch.export: the guard 1 << (3 - n) > 1 cannot be\nFalse\nFalse\n");
 }
 
 }  // namespace

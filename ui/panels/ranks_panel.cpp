@@ -155,7 +155,7 @@ void RanksPanel::goTo(QTreeWidgetItem* item, int column) {
   if (row < 0 || row >= int(m_rows.size()) || rank < 0) return;
   const LaneRow& lane = m_rows[std::size_t(row)];
   const LaneCell& cell = lane.cells[std::size_t(column - firstLane)];
-  if (m_session.goToRank(rank, lane.compileId, cell.stage, cell.node)) emit graphPicked();
+  if (m_session.goToRank(rank, lane.compileId, cell.place)) emit graphPicked();
 }
 
 void RanksPanel::goToFirst() {

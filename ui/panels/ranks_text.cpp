@@ -30,13 +30,18 @@ const RankGroupDoc* usualGroup(const std::vector<RankGroupDoc>& groups) {
 
 using Lanes = std::unordered_map<int, std::size_t>;  ///< by rank
 
+void fillCells(const Lanes& lanes, const RankGroupDoc& group, bool differs, std::vector<LaneCell>& cells) {
+  for (const int rank : group.ranks)
+    if (const auto lane = lanes.find(rank); lane != lanes.end()) cells[lane->second] = {text(group.what), differs};
+  for (const workbench::RankPlaceDoc& place : group.places)
+    for (const int rank : place.ranks)
+      if (const auto lane = lanes.find(rank); lane != lanes.end()) cells[lane->second].place = &place;
+}
+
 std::vector<LaneCell> cellsOf(const Lanes& lanes, const std::vector<RankGroupDoc>& groups) {
   std::vector<LaneCell> cells(lanes.size(), LaneCell{QString("—")});
   const RankGroupDoc* const usual = usualGroup(groups);
-  for (const RankGroupDoc& group : groups)
-    for (const int rank : group.ranks)
-      if (const auto lane = lanes.find(rank); lane != lanes.end())
-        cells[lane->second] = {text(group.what), &group != usual, false, group.stage, group.node};
+  for (const RankGroupDoc& group : groups) fillCells(lanes, group, &group != usual, cells);
   return cells;
 }
 
@@ -99,9 +104,9 @@ QString culpritText(const CulpritDoc& culprit) {
 QString furtherText(const RankLanesDoc& ranks) {
   QString further;
   if (ranks.uncomparedMessages > 0)
-    further +=
-        " " +
-        say("Messages that are not compared: %1, since the other end is in no record.").arg(ranks.uncomparedMessages);
+    further += " " + say("Messages that are not compared: %1, since the other end is in no record, or its record no "
+                         "longer holds its first entries.")
+                         .arg(ranks.uncomparedMessages);
   if (!ranks.absent.empty()) further += " " + say("There is no file of %1.").arg(rankNames(ranks.absent));
   const Listed listed = listedRows(ranks);
   if (listed.collectives < ranks.timeline.size())

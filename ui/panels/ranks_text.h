@@ -11,10 +11,10 @@
 namespace kerf::ui::inline panels {
 
 struct LaneCell {
-  QString text;                  ///< "—" where the rank has no part in it
-  bool differs = false;          ///< from what most ranks have
-  bool blamed = false;           ///< whose collective is the first that does not meet
-  std::string stage = {}, node;  ///< where the rank's graph has it; empty where that is in no graph
+  QString text;                                    ///< "—" where the rank has no part in it
+  bool differs = false;                            ///< from what most ranks have
+  bool blamed = false;                             ///< whose collective is the first that does not meet
+  const workbench::RankPlaceDoc* place = nullptr;  ///< where the rank's graphs have it; null: in none of them
 };
 
 /// A graph that is not the same on all ranks, or one collective of all.
@@ -22,8 +22,8 @@ struct LaneRow {
   QString number, place;  ///< "3"; "[0/0]", with the stage of a graph
   std::vector<LaneCell> cells;
   const std::vector<workbench::RankGroupDoc>* groups = nullptr;
-  std::string compileId;
-  bool isFirst = false;  ///< what to look at first
+  std::string compileId;  ///< of a rank that has it
+  bool isFirst = false;   ///< what to look at first
   const workbench::CulpritDoc* culprit = nullptr;
 };
 

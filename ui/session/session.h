@@ -74,8 +74,8 @@ class Session : public QObject {
   void findRanks(int capture);
   /// Null until findRanks() has it, and for other captures.
   RankLanesPtr ranks(int capture) const;
-  /// Goes to a node of a rank's graph of a compile id and stage. False, and noted(), where the rank has no such graph.
-  bool goToRank(int rank, const std::string& compileId, const std::string& stage, const std::string& node);
+  /// Goes to a place in a rank's graphs. False, and noted(), where the rank has no such graph; null: none of `compileId`.
+  bool goToRank(int rank, const std::string& compileId, const workbench::RankPlaceDoc* place);
 
   /// Whether it is a Python program that was run and captured.
   bool isProgram(int capture) const;

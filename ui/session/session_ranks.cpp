@@ -14,6 +14,18 @@ std::string bareId(const std::string& id) {
   return id.size() > 1 && id.starts_with('[') && id.ends_with(']') ? id.substr(1, id.size() - 2) : id;
 }
 
+/// Which of a capture's graphs it is: those of one id and stage are numbered as they were recorded. -1: none.
+int graphAt(const CaptureDoc& doc, int rank, const workbench::RankPlaceDoc& place) {
+  int left = place.graph;
+  for (std::size_t i = 0; i < doc.graphs.size(); ++i) {
+    const GraphEntry& entry = doc.graphs[i];
+    if (entry.rank == rank && entry.stage == place.stage && bareId(entry.compileId) == bareId(place.compileId) &&
+        left-- == 0)
+      return int(i);
+  }
+  return -1;
+}
+
 }  // namespace
 
 bool Session::hasRanks(int capture) const {
@@ -49,17 +61,16 @@ void Session::findRanks(int capture) {
       });
 }
 
-bool Session::goToRank(int rank, const std::string& compileId, const std::string& stage, const std::string& node) {
+bool Session::goToRank(int rank, const std::string& compileId, const workbench::RankPlaceDoc* place) {
   const auto doc = capture(shownCapture());
   if (!doc) return false;
-  const auto found = std::ranges::find_if(doc->graphs, [&](const GraphEntry& entry) {
-    return entry.rank == rank && entry.stage == stage && bareId(entry.compileId) == bareId(compileId);
-  });
-  if (found == doc->graphs.end()) {
-    emit noted(tr("Rank %1 recorded no graph of %2 there.").arg(rank).arg(QString::fromStdString(compileId)));
+  const int graph = place == nullptr ? -1 : graphAt(*doc, rank, *place);
+  if (graph < 0) {
+    const std::string& id = place == nullptr ? compileId : place->compileId;
+    emit noted(tr("Rank %1 recorded no graph of %2 there.").arg(rank).arg(QString::fromStdString(id)));
     return false;
   }
-  go({doc->id, int(found - doc->graphs.begin()), Location::Stage::Captured, -1, QString::fromStdString(node)});
+  go({doc->id, graph, Location::Stage::Captured, -1, QString::fromStdString(place->node)});
   return true;
 }
 

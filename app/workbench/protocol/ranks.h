@@ -55,12 +55,21 @@ struct ShardRequest {
   KERF_FIELDS(graph, mesh, placements, wholeOutputs)
 };
 
+/// Where ranks have something in their graphs.
+struct RankPlaceDoc {
+  std::vector<int> ranks;
+  std::string compileId, stage;
+  int graph = 0;          ///< number among a rank's graphs of that id and stage
+  std::string node = {};  ///< empty: the graph as a whole
+
+  KERF_FIELDS(ranks, compileId, stage, graph, node)
+};
 struct RankGroupDoc {
   std::vector<int> ranks;
   std::string what;
-  std::string stage = {}, node = {};  ///< where the first of them has it; empty where that is in no graph
+  std::vector<RankPlaceDoc> places = {};  ///< each rank once; none of a rank that has it in no graph
 
-  KERF_FIELDS(ranks, what, stage, node)
+  KERF_FIELDS(ranks, what, places)
 };
 struct DifferingGraphDoc {
   std::string compileId, stage;
@@ -71,7 +80,7 @@ struct DifferingGraphDoc {
 };
 struct TimelineRowDoc {
   std::int64_t number = 0;
-  std::string compileId;
+  std::string compileId;  ///< of the first rank that issues it; each rank's own is in its place
   std::vector<RankGroupDoc> groups;
 
   KERF_FIELDS(number, compileId, groups)

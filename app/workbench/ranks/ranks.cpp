@@ -86,7 +86,12 @@ Result<double> compareRuns(const ShardedGraph& graph, const DeviceMesh& mesh, co
   return largestDifference(parts, whole.isList() ? whole.list() : ValueList{whole});
 }
 
-RankGroupDoc docOf(const RankGroup& group) { return {group.ranks, group.what, group.stage, group.node}; }
+RankGroupDoc docOf(const RankGroup& group) {
+  RankGroupDoc doc{group.ranks, group.what};
+  for (const auto& [ranks, place] : group.places)
+    doc.places.push_back({ranks, place.compileId, place.stage, place.graph, place.node});
+  return doc;
+}
 
 std::vector<RankGroupDoc> docsOf(const std::vector<RankGroup>& groups) {
   std::vector<RankGroupDoc> docs;

@@ -64,8 +64,8 @@ std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs, const std:
         continue;
       }
       const ScheduledCollective& own = log.schedule[i];
-      if (row.compileId.empty()) row.compileId = own.compileId;
-      items.push_back({log.rank, own.text(), own.stage, own.node});
+      if (row.compileId.empty()) row.compileId = own.place.compileId;
+      items.push_back({log.rank, own.text(), own.place});
     }
     row.groups = groupedByText(items);
     rows.push_back(std::move(row));

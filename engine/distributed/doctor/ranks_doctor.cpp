@@ -10,14 +10,25 @@
 
 namespace kerf::inline distributed::inline doctor {
 
+namespace {
+
+void addPlace(std::vector<RankPlace>& places, int rank, const GraphPlace& place) {
+  const auto found = std::ranges::find(places, place, &RankPlace::place);
+  if (found != places.end())
+    found->ranks.push_back(rank);
+  else
+    places.push_back({{rank}, place});
+}
+
+}  // namespace
+
 std::vector<RankGroup> groupedByText(const std::vector<RankItem>& items) {
   std::vector<RankGroup> groups;
   for (const RankItem& item : items) {
-    const auto found = std::ranges::find(groups, item.what, &RankGroup::what);
-    if (found != groups.end())
-      found->ranks.push_back(item.rank);
-    else
-      groups.push_back({{item.rank}, item.what, item.stage, item.node});
+    auto found = std::ranges::find(groups, item.what, &RankGroup::what);
+    if (found == groups.end()) found = groups.insert(groups.end(), {{}, item.what});
+    found->ranks.push_back(item.rank);
+    if (item.place) addPlace(found->places, item.rank, *item.place);
   }
   std::ranges::stable_sort(groups,
                            [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
@@ -56,6 +67,11 @@ std::string shortName(const std::string& target) {
   const std::size_t space = target.find("c10d");
   const std::size_t start = target.find('.', space) + 1;
   return target.substr(start, target.find('.', start) - start);
+}
+
+GraphPlace placeIn(const GraphKey& key, std::string node = {}) {
+  const auto& [compileId, stage, number] = key;
+  return {compileId, stage, number, std::move(node)};
 }
 
 /// Dtype and sizes of what a collective takes, and its other arguments.
@@ -123,7 +139,7 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
       presence.push_back({log.rank, "no such graph"});
       continue;
     }
-    presence.push_back({log.rank, "this graph", result.stage});
+    presence.push_back({log.rank, "this graph", placeIn(key)});
     texts.emplace_back(log.rank, textsOf(found->second->graph));
     modules.push_back(found->second);
   }
@@ -140,9 +156,9 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
       const Graph& graph = modules[r]->graph;
       if (i < own.size())
         nodes.push_back(
-            {texts[r].first, printNode(graph, graph.order()[i]), result.stage, graph.node(graph.order()[i]).name()});
+            {texts[r].first, printNode(graph, graph.order()[i]), placeIn(key, graph.node(graph.order()[i]).name())});
       else
-        nodes.push_back({texts[r].first, "the graph has ended", result.stage});
+        nodes.push_back({texts[r].first, "the graph has ended", placeIn(key)});
     }
     if (seen.size() == 1) continue;
     result.index = int(i);
@@ -177,8 +193,8 @@ void readSchedule(RankLog& log) {
       const Graph& graph = log.graphs.at(key)->graph;
       for (const NodeId id : graph.order())
         if (const Node& node = graph.node(id); isCollective(node))
-          log.schedule.push_back({compileId, std::get<1>(key), node.name(), shortName(node.target()),
-                                  operandsOf(graph, node), groupOf(node)});
+          log.schedule.push_back(
+              {placeIn(key, node.name()), shortName(node.target()), operandsOf(graph, node), groupOf(node)});
     }
 }
 

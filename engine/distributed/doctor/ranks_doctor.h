@@ -11,18 +11,33 @@
 
 namespace kerf::inline distributed::inline doctor {
 
+/// A node of a rank's graphs.
+struct GraphPlace {
+  std::string compileId, stage;
+  int graph = 0;          ///< number among the rank's graphs of that id and stage
+  std::string node = {};  ///< empty: the graph as a whole
+
+  bool operator==(const GraphPlace&) const = default;
+};
+
+/// Ranks that have something at the same place of their graphs.
+struct RankPlace {
+  std::vector<int> ranks;
+  GraphPlace place;
+};
+
 /// Ranks that have the same, and what that is.
 struct RankGroup {
   std::vector<int> ranks;
   std::string what;
-  std::string stage = {}, node = {};  ///< where the first of them has it; empty where that is in no graph
+  std::vector<RankPlace> places = {};  ///< each rank once; none of a rank that has it in no graph
 };
 
 /// What one rank has.
 struct RankItem {
   int rank = 0;
   std::string what;
-  std::string stage = {}, node = {};
+  std::optional<GraphPlace> place = {};  ///< none: in no graph
 };
 
 /// A graph that is not the same on all ranks.
@@ -34,8 +49,8 @@ struct DifferingGraph {
 
 /// One collective of the timeline.
 struct TimelineRow {
-  std::int64_t number = 0;  ///< sequence number within its compilation's order
-  std::string compileId;
+  std::int64_t number = 0;        ///< sequence number within its compilation's order
+  std::string compileId;          ///< of the first rank that issues it; each rank's own is in its place
   std::vector<RankGroup> groups;  ///< one where all ranks issue the same; "nothing" where a schedule has ended
   bool differs() const { return groups.size() > 1; }
 };

@@ -149,8 +149,7 @@ class MpiCommunicator : public MpiWorld {
     dropLeft();
     for (int other = 0; other < m_size; ++other)
       if (const auto told = tellEnd(other, own); !told && own) own = told;
-    for (int other = 0; other < m_size; ++other)
-      if (other != m_rank) results[std::size_t(other)] = awaitEnd(other);
+    awaitEnds(results);
     const bool good = std::ranges::all_of(results, &Result<void>::has_value);
     drain(good ? m_timeout : underWay);  // of a run that failed nobody may want the rest
     beginRun();
@@ -260,18 +259,33 @@ class MpiCommunicator : public MpiWorld {
       }
   }
 
-  /// As long as it takes: a rank that dies ends them all. What else comes before the end is wanted no more, and is taken so
-  /// that it does not hold up the rank that sent it.
-  Result<void> awaitEnd(int from) {
+  /// What that rank came to, where it has ended. What else has come of it is wanted no more, and is taken so that it does
+  /// not hold up the rank that sent it.
+  std::optional<Result<void>> endSoFar(int from) {
     auto& end = m_ends[std::size_t(from)];
     while (!end) {
-      KERF_TRY(auto letter, poll(from, anyTag));
-      if (!letter)
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-      else if (letter->tag == endTag)
-        end = std::move(letter->text);
+      auto letter = poll(from, anyTag);
+      if (!letter) return std::unexpected(std::move(letter.error()));
+      if (!*letter) return std::nullopt;
+      if ((*letter)->tag == endTag) end = std::move((*letter)->text);
     }
     return endOf(*end);
+  }
+
+  /// As long as it takes: a rank that dies ends them all. All are asked in turn, since any of them may have sent something
+  /// that it waits to see taken.
+  void awaitEnds(std::vector<Result<void>>& results) {
+    std::vector<int> going;
+    for (int other = 0; other < m_size; ++other)
+      if (other != m_rank) going.push_back(other);
+    while (!going.empty()) {
+      const std::size_t ended = std::erase_if(going, [&](int from) {
+        auto end = endSoFar(from);
+        if (end) results[std::size_t(from)] = std::move(*end);
+        return end.has_value();
+      });
+      if (ended == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   }
 
   const KerfMpiTransport& m_transport;

@@ -86,19 +86,17 @@ class _Guard:
         """Whether sizes, by their sources, meet it."""
         try:
             return self._value(values)
-        except (ZeroDivisionError, OverflowError, ValueError):
+        except (ZeroDivisionError, OverflowError, ValueError, TypeError):
             return False
 
 
-_FAR = 1 << 20  # how far up sizes without a greatest one are tried
+_GREATEST = int_oo - 1  # what sizes without a greatest one may be
 _MOST_COMBINATIONS = 1000
 _ENDS = {1: (256, 8), 2: (6, 4), 3: (6, 2)}  # by number of Dims: how many of the least and of the greatest are tried
 
 
 def _ends(low, high, step, least, greatest):
     """The least and the greatest values of a range."""
-    if high >= int_oo:
-        high = low + step * _FAR
     return sorted({*range(low, min(high, low + step * (least - 1)) + 1, step),
                    *range(max(low, high - step * (greatest - 1)), high + 1, step)})
 
@@ -160,9 +158,10 @@ class Checks:
 class Constraints:
     """The sizes that may differ, against the guards of the trace."""
 
-    def __init__(self, trace, given, specs):
+    def __init__(self, trace, given, specs, sources):
         self.guards, self.sizes = [], []
-        names = {id(value): source for (_, value), source in zip(trace.inputs, trace.sources)}
+        # Inputs of which the graph takes the sizes alone are no inputs of it, and guards name them all the same.
+        names = {**sources, **{id(value): source for (_, value), source in zip(trace.inputs, trace.sources)}}
         symbols = {source: name for (name, _), source in zip(trace.inputs, trace.sources)}
         for k, (leaf, rows) in enumerate(zip(given, specs)):
             source = names.get(id(leaf))
@@ -259,14 +258,14 @@ class Constraints:
         """Sizes from the ends of the range that are of the Dim's form, for roots of 2 and more."""
         factor, offset = size.spec.factor, size.spec.offset
         low = factor * max(2, -((offset - size.lower) // factor)) + offset
-        high = size.upper - (size.upper - offset) % factor if size.upper < int_oo else int_oo
-        return _ends(low, high, factor, *_ENDS[1])
+        high = min(size.upper, _GREATEST)
+        return _ends(low, high - (high - offset) % factor, factor, *_ENDS[1])
 
     @staticmethod
     def _root_range(sizes):
         """The least and the greatest root with which these sizes of it are in their ranges, from 2 up."""
         low = max(2, *(-((s.spec.offset - s.lower) // s.spec.factor) for s in sizes))
-        high = min((s.upper - s.spec.offset) // s.spec.factor if s.upper < int_oo else int_oo for s in sizes)
+        high = min((min(s.upper, _GREATEST) - s.spec.offset) // s.spec.factor for s in sizes)
         return low, high
 
     def _check_several(self, guard, problems, names):

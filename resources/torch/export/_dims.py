@@ -1,5 +1,6 @@
 """Sizes that may differ: what dynamic_shapes says of each input."""
 
+import dataclasses
 import inspect
 
 import torch
@@ -111,6 +112,40 @@ def _bound(mod, args, kwargs):
     return made
 
 
+def _parts(value):
+    """What a container holds, each with how Dynamo names it there."""
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", child) for key, child in value.items()]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return [(f".{name}", getattr(value, name)) for name in value._fields]
+    if isinstance(value, (tuple, list)):
+        return [(f"[{k}]", child) for k, child in enumerate(value)]
+    if dataclasses.is_dataclass(value):
+        return [(f".{f.name}", getattr(value, f.name, None)) for f in dataclasses.fields(value)]
+    return []
+
+
+def sources_of(mod, args, kwargs):
+    """Dynamo's names of the tensors among the inputs ("L['ys'][1]", "L['pair'].a"), by identity."""
+    found, seen = {}, set()
+
+    def walk(value, source):
+        if isinstance(value, torch.Tensor):
+            found.setdefault(id(value), source)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            for part, child in _parts(value):
+                walk(child, source + part)
+
+    try:
+        bound = inspect.signature(mod.forward).bind(*args, **kwargs)
+    except TypeError:
+        return found
+    for name, value in bound.arguments.items():
+        walk(value, f"L[{name!r}]")
+    return found
+
+
 def _is_spec(value):
     return value is None or isinstance(value, (int, Dim, _DimHint))
 
@@ -193,8 +228,8 @@ def specs_of(mod, args, kwargs, dynamic_shapes):
     else:
         _refuse(f"Unexpected dynamic_shapes of type {type(dynamic_shapes)}: a dict, tuple or list is expected")
     found = []
-    for name, value in inputs.items():
-        _walk(value, by_name[name], f"['{name}']", found)
+    for name in [*(n for n in inputs if n not in kwargs), *(k for k in kwargs if k in inputs)]:  # as the leaves go
+        _walk(inputs[name], by_name[name], f"['{name}']", found)
     return found
 
 

@@ -9,7 +9,7 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from ._constraints import Constraints, Symbol
-from ._dims import Dim, specs_of
+from ._dims import Dim, sources_of, specs_of
 from ._graph_text import graph_of
 from ._program import (ExportedProgram, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, _input_names,
                        _state_of)
@@ -139,18 +139,23 @@ def _header(trace, extra):
     return trace.text[:start] + header + more + trace.text[end:]
 
 
-def _annotation(tensor):
+def _annotation(tensor, symbols):
+    """"f32[s1, 3][3, 1]cpu"; `symbols` by dimension, of a contiguous tensor."""
     short = next(k for k, v in _DTYPES.items() if v == tensor.dtype)
-    return f"{short}[{', '.join(map(str, tensor.shape))}][{', '.join(map(str, tensor.stride()))}]cpu"
+    sizes = [symbols.get(d, str(size)) for d, size in enumerate(tensor.shape)]
+    strides = list(map(str, tensor.stride()))
+    if symbols:
+        strides = ["*".join(s for s in sizes[d + 1:] if s != "1") or "1" for d in range(tensor.dim())]
+    return f"{short}[{', '.join(sizes)}][{', '.join(strides)}]cpu"
 
 
 class _Inputs:
     """The exported program's inputs: parameters, buffers, tensors that the program holds, and those of the user."""
 
-    def __init__(self, mod, args, kwargs, given, trace):
+    def __init__(self, mod, args, kwargs, given, trace, sources):
         self.state, specs = _state_of(mod)
         self.specs, self.rows, self.values, self.extra = [], [], [], []
-        self.trace, self.given = trace, given
+        self.trace, self.given, self.sources = trace, given, sources
         self.constants = {}
         for kind, prefix, target, persistent in specs:
             self.add(kind, prefix + target.replace(".", "_"), self.state[target], target, persistent)
@@ -170,13 +175,25 @@ class _Inputs:
         place = next((k for k, (_, held) in enumerate(self.trace.inputs) if held is value), None)
         if place is None:
             place = len(self.trace.inputs) + len(self.extra)
-            self.extra.append((f"unused_{len(self.extra)}", _annotation(value) if isinstance(value, torch.Tensor) else "Sym(0)"))
+            annotation = _annotation(value, self._symbols_of(value)) if isinstance(value, torch.Tensor) else "Sym(0)"
+            self.extra.append((f"unused_{len(self.extra)}", annotation))
         self.rows.append((place, name))
         self.values.append(value)
         self.specs.append(InputSpec(kind, name, target, persistent))
 
+    def _symbols_of(self, value):
+        """The graph's symbols among the sizes of a tensor of which it takes nothing else, by dimension."""
+        symbols = {source: name for (name, _), source in zip(self.trace.inputs, self.trace.sources)}
+        source = self.sources.get(id(value))
+        if source is None or not value.is_contiguous():
+            return {}
+        sizes = {dim: symbols.get(f"{source}.size()[{dim}]") for dim in range(value.dim())}
+        return {dim: name for dim, name in sizes.items() if name}
+
     def place_of(self, source):
         """Which input a Dynamo source is."""
+        if source not in self.trace.sources:  # the graph takes its sizes alone
+            return next(k for k, value in enumerate(self.values) if self.sources.get(id(value)) == source)
         at = self.trace.sources.index(source)
         return next(k for k, (place, _) in enumerate(self.rows) if place == at)
 
@@ -187,13 +204,15 @@ def export_dynamic(mod, args, kwargs, dynamic_shapes):
     leaves, spec = pytree.tree_flatten((args, kwargs))
     given = [_marked(leaf, rows) for leaf, rows in zip(leaves, specs)]
     kept = [(t, t.detach().clone()) for t in (*mod.parameters(), *mod.buffers(), *given) if isinstance(t, torch.Tensor)]
-    trace = _Trace(mod, *pytree.tree_unflatten(given, spec))
+    marked = pytree.tree_unflatten(given, spec)
+    trace = _Trace(mod, *marked)
     with torch.no_grad():  # PyTorch traces without running
         for tensor, before in kept:
             if not torch.equal(tensor, before):
                 tensor.copy_(before)
-    inputs = _Inputs(mod, args, kwargs, given, trace)
-    constraints = Constraints(trace, given, specs)
+    sources = sources_of(mod, *marked)
+    inputs = _Inputs(mod, args, kwargs, given, trace, sources)
+    constraints = Constraints(trace, given, specs, sources)
     constraints.check()
     text = constraints.renamed(_header(trace, inputs.extra))
     results, out_spec = pytree.tree_flatten(trace.result)
