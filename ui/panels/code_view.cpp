@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QApplication>
 #include <QClipboard>
@@ -68,10 +69,10 @@ CodeView::CodeView(QWidget* parent) : QAbstractScrollArea(parent) {
 }
 
 void CodeView::setCode(const QStringList& lines) {
-  m_lines = lines;
-  while (!m_lines.isEmpty() && m_lines.last().trimmed().isEmpty()) m_lines.removeLast();
+  m_lines = lines;  // shared with whoever gave them, as long as nothing is taken away
+  while (!m_lines.isEmpty() && m_lines.constLast().trimmed().isEmpty()) m_lines.removeLast();
   m_longest = 0;
-  for (const auto& line : m_lines) m_longest = std::max(m_longest, int(line.size()));
+  for (const auto& line : std::as_const(m_lines)) m_longest = std::max(m_longest, int(line.size()));
   m_current = -1;
   m_marked.clear();
   m_colors.clear();
