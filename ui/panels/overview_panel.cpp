@@ -1,6 +1,8 @@
 #include "ui/panels/overview_panel.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <vector>
 
 #include <QHeaderView>
 #include <QLabel>
@@ -103,23 +105,29 @@ QString kernelHtml(const workbench::LogTable& table, const workbench::LogRow& ro
   return html;
 }
 
+/// Rows of a table by the record that they were read from: there may be 100,000, and of each kernel a few.
+using RowsOfRecord = std::unordered_map<int, std::vector<const workbench::LogRow*>>;
+
+RowsOfRecord rowsByRecord(const workbench::LogTable* table) {
+  RowsOfRecord rows;
+  if (table == nullptr) return rows;
+  for (const auto& row : table->rows) rows[row.record].push_back(&row);
+  return rows;
+}
+
 /// Which lines of the kernel's texts a line of its source became.
-QString kernelLinesHtml(const workbench::LogTable* table, int record) {
+QString kernelLinesHtml(const workbench::LogTable* table, const RowsOfRecord& lines, int record) {
+  const auto found = lines.find(record);
+  if (table == nullptr || found == lines.end()) return {};
+  const auto told = std::min(found->second.size(), std::size_t(mostToldRows)), left = found->second.size() - told;
   QString rows;
-  int told = 0, left = 0;
-  for (const auto& row : table ? table->rows : std::vector<workbench::LogRow>()) {
-    if (row.record != record) continue;
-    if (++told > mostToldRows) {
-      ++left;
-      continue;
-    }
+  for (std::size_t i = 0; i < told; ++i) {
     rows += "<tr>";
     for (const char* key : {"source", "ttir", "ttgir", "machine"})
-      rows +=
-          "<td style='padding-right: 12px'>" + text(cell(*table, row, key)).section('/', -1).toHtmlEscaped() + "</td>";
+      rows += "<td style='padding-right: 12px'>" +
+              text(cell(*table, *found->second[i], key)).section('/', -1).toHtmlEscaped() + "</td>";
     rows += "</tr>";
   }
-  if (rows.isEmpty()) return {};
   const auto more =
       left > 0 ? "<p class='quiet'>" + OverviewPanel::tr("and %1 more lines").arg(left) + "</p>" : QString();
   return "<table><tr class='quiet'><td>" + OverviewPanel::tr("Source line") +
@@ -311,12 +319,14 @@ QString OverviewPanel::tableHtml(const char* name, int compile) const {
   const auto* table = m_log ? m_log->table(name) : nullptr;
   const auto& part =
       *std::ranges::find(parts(), QLatin1String(name), [](const LogPart& each) { return QLatin1String(each.table); });
+  if (table == nullptr) return {};
+  const auto* lines = table->name == "triton" ? m_log->table("triton-lines") : nullptr;
+  const auto linesOfKernels = rowsByRecord(lines);
   QString html;
   int told = 0;
-  for (const auto& row : table ? table->rows : std::vector<workbench::LogRow>()) {
+  for (const auto& row : table->rows) {
     if (row.compile != compile || ++told > mostToldRows) continue;
-    html += rowHtml(part, *table, row);
-    if (table->name == "triton") html += kernelLinesHtml(m_log->table("triton-lines"), row.record);
+    html += rowHtml(part, *table, row) + kernelLinesHtml(lines, linesOfKernels, row.record);
   }
   if (told > mostToldRows)
     html += "<p class='quiet'>" + tr("and %1 more").arg(formatCount(told - mostToldRows)) + "</p>";
