@@ -1,7 +1,10 @@
 #include "engine/align/alignment.h"
 
+#include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
+#include "engine/align/cancellation.h"
 #include "engine/align/rounding_causes.h"
 #include "engine/align/value_index.h"
 
@@ -20,20 +23,20 @@ using ValueRefs = std::vector<const StepValue*>;
 
 /// Tensors of each side that belong together: by place where both have as many of the same sizes, else each of `b` with
 /// the one of `a` that is nearest. How many of `b` have none.
-template <class Visit>
-std::size_t forPartners(const ValueRefs& a, const ValueRefs& b, double amplified, Visit&& visit) {
+template <class Compare, class Visit>
+std::size_t forPartners(const ValueRefs& a, const ValueRefs& b, const Compare& compare, Visit&& visit) {
   const auto fits = [](const StepValue* x, const StepValue* y) { return x->elements() == y->elements(); };
   const bool placed = a.size() == b.size() && std::ranges::equal(a, b, fits);
   std::size_t alone = 0;
   for (std::size_t j = 0; j < b.size(); ++j) {
     if (placed) {
-      visit(*b[j], gapBetween(*a[j], *b[j], amplified));
+      visit(*b[j], compare(*a[j], *b[j]));
       continue;
     }
     std::optional<ValueGap> nearest;
     for (const StepValue* mine : a) {
       if (!fits(mine, b[j])) continue;
-      ValueGap gap = gapBetween(*mine, *b[j], amplified);
+      ValueGap gap = compare(*mine, *b[j]);
       const bool better = !nearest || nearest->kind == GapKind::Unknown || gap.kind < nearest->kind ||
                           (gap.kind == nearest->kind && gap.relative < nearest->relative);
       if (better && (!nearest || gap.kind != GapKind::Unknown)) nearest = std::move(gap);
@@ -50,7 +53,13 @@ class Judge {
  public:
   /// `shortProducts`: products of the two runs may differ as TF32 and float32 do.
   Judge(const RunRecording& a, const RunRecording& b, bool shortProducts)
-      : m_a(a.steps), m_b(b.steps), m_valuesA(a.steps), m_valuesB(b.steps), m_shortProducts(shortProducts) {}
+      : m_a(a.steps),
+        m_b(b.steps),
+        m_valuesA(a.steps),
+        m_valuesB(b.steps),
+        m_noiseA(noiseTable(a.steps)),
+        m_noiseB(noiseTable(b.steps)),
+        m_shortProducts(shortProducts) {}
 
   RunAlignment run(const std::vector<StepPair>& pairs) {
     for (const StepPair& steps : pairs) {
@@ -116,8 +125,26 @@ class Judge {
       else if (const ValueGap* known = knownGap(*value))
         visit(*value, *known);
       else
-        forPartners(mine, {value}, amplified, visit);
+        forPartners(mine, {value}, comparing(amplified), visit);
     }
+  }
+
+  /// Two values of inputs that are so far apart. A sum that cancelled is told by what was summed, on either side.
+  auto comparing(double amplified) const {
+    return [this, amplified](const StepValue& a, const StepValue& b) {
+      ValueGap gap = gapBetween(a, b, amplified);
+      if (gap.kind != GapKind::Wrong || gap.relative < 0 || !a.l1 || !b.l1) return gap;
+      // Inputs that are further apart than rounding grows, and right, are noise: so is what a step makes of them.
+      const bool noisy = amplified > noiseBeyond * std::max(roundingOf(a.dtype), roundingOf(b.dtype));
+      if (noisy && gap.relative <= passedOn * amplified) gap.kind = GapKind::Rounding;
+      const double apart = gap.relative * std::max(std::abs(*a.l1), std::abs(*b.l1));
+      const auto allows = [&](const NoiseTable& table, const StepValue& value) {
+        const auto found = table.find(&value);
+        return found != table.end() && apart <= found->second.allowed(amplified);
+      };
+      if (allows(m_noiseA, a) || allows(m_noiseB, b)) gap.kind = GapKind::Rounding;
+      return gap;
+    };
   }
 
   void compare(AlignedPair& pair) {
@@ -134,7 +161,7 @@ class Judge {
     if (run)
       forNearest({}, takenB, 0, input);
     else
-      forPartners(takenA, takenB, 0, input);
+      forPartners(takenA, takenB, comparing(0), input);
     if (pair.inputs.kind == GapKind::Unknown) pair.inputs = inferredInputs(takenB);
     compareOutputs(pair, run);
   }
@@ -157,7 +184,7 @@ class Judge {
     const ValueRefs givenA = givenBy(m_a, pair.steps.a, between), givenB = givenBy(m_b, pair.steps.b, false);
     const double amplified = wrong ? 0.0 : std::max(pair.inputs.relative, 0.0);
     if (!run) {
-      const std::size_t alone = forPartners(givenA, givenB, amplified, output);
+      const std::size_t alone = forPartners(givenA, givenB, comparing(amplified), output);
       m_alone += std::max(alone, givenA.size() - std::min(givenA.size(), givenB.size()));
     } else {
       forNearest(givenA, givenB, amplified, [&](const StepValue& value, ValueGap gap) {
@@ -189,7 +216,7 @@ class Judge {
         continue;
       }
       if (m_valuesB.isTaken(pair.steps.b.back(), *value)) continue;
-      if (*value->l1 != 0 || !m_valuesA.hasAlike(*value)) forPartners(mine, {value}, amplified, visit);
+      if (*value->l1 != 0 || !m_valuesA.hasAlike(*value)) forPartners(mine, {value}, comparing(amplified), visit);
     }
   }
 
@@ -380,8 +407,11 @@ class Judge {
   }
 
   static constexpr std::size_t mostCompared = 256;  ///< tensors of one pair
+  static constexpr double noiseBeyond = 3000;  ///< times the dtype's rounding: only sums that cancel are so far apart
+  static constexpr double passedOn = 2;        ///< how much more than noise is still noise
   const std::vector<RunStep>&m_a, &m_b;
   ValueIndex m_valuesA, m_valuesB;
+  NoiseTable m_noiseA, m_noiseB;
   bool m_shortProducts;
   std::size_t m_alone = 0, m_aside = 0;  ///< results
   RunAlignment m_alignment;
