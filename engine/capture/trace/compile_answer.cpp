@@ -71,6 +71,7 @@ class Answer {
     restarts();
     exports();
     divergences();
+    otherGraphs();
     collectives();
     unfinished();
     if (m_lines.empty() && !m_details.compiles.empty())
@@ -104,6 +105,20 @@ class Answer {
     });
     if (!texts.items().empty())
       add(Weight::Problem, "failures", counted(ids.size(), "failure") + ": " + listed(texts, "; "));
+  }
+
+  /// What Inductor's own check of ranks found; every rank logs the same.
+  void otherGraphs() {
+    Texts texts;
+    forEach([&](const CompileStory& story, const CompileEntry& entry) {
+      for (const CompileMetrics& metrics : story.metrics) {
+        if (metrics.kind != "inductor_spmd_graph_mismatch") continue;
+        for (const auto& [what, has] : metrics.fields)
+          if (what.starts_with("ranks ")) texts.add(fmt::format("{} {}: {}", entry.id, what, oneLine(has)));
+      }
+    });
+    if (!texts.items().empty())
+      add(Weight::Problem, "metrics", "ranks compiled other graphs: " + listed(texts, "; ", 2));
   }
 
   struct Change {

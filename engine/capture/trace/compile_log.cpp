@@ -12,6 +12,7 @@
 #include "engine/capture/trace/guard_lists.h"
 #include "engine/capture/trace/kernel_origins.h"
 #include "engine/capture/trace/log_text.h"
+#include "engine/capture/trace/plan_records.h"
 #include "engine/capture/trace/recompile_reasons.h"
 #include "engine/capture/trace/record_directions.h"
 #include "engine/capture/trace/symbol_facts.h"
@@ -63,6 +64,8 @@ void takeCode(const StoryRecord& record) {
   code.direction = record.direction;
   code.isOutput = record.header.kind == "inductor_output_code" || code.name == "inductor_aot_wrapper_code" ||
                   code.name == "inductor_aot_kernel_code";
+  if (const std::string subgraph = record.text("subgraph_name"); !subgraph.empty())
+    code.name += fmt::format(" of {}", subgraph);
   const std::size_t bytes = code.name.size();
   record.add(record.story.codes, std::move(code), bytes);
 }
@@ -100,6 +103,12 @@ constexpr std::array readers{RecordReader{"dynamo_start", takeStart},
                              RecordReader{"inductor_output_code", takeCode},
                              RecordReader{"graph_dump", takeCode},
                              RecordReader{"dump_file", takeCode},
+                             RecordReader{"inductor_spmd_graph_mismatch", takeSpmdReport},
+                             RecordReader{"distributed_topology", takeTopology},
+                             RecordReader{"min_cut_information", takeMinCut},
+                             RecordReader{"autoparallel_solution", takeShardingSolution},
+                             RecordReader{"autoparallel_sharding_optimizer_log", takeCode},
+                             RecordReader{"asynctp_log", takeCode},
                              RecordReader{"link", takeLink},
                              RecordReader{"describe_tensor", takeTensor}};
 

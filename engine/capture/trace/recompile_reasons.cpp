@@ -5,6 +5,7 @@
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/trace/log_text.h"
+#include "engine/capture/trace/plan_records.h"
 
 namespace kerf::inline capture::trace {
 namespace {
@@ -121,6 +122,7 @@ RecompileCause recompileCause(std::string_view reason) {
   const std::string_view line = trimmedText(firstLineOf(reason));
   const std::string_view guard = trimmedText(line.substr(0, line.find("  # ")));
   cause.guard = clippedText(guard, longestLine);
+  cause.where = innermostFrame(reason.substr(firstLineOf(reason).size()));
   for (const ReasonForm& form : forms) {
     const auto holes = fits(form.pattern, guard);
     if (holes.empty()) continue;
