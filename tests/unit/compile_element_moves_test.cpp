@@ -122,19 +122,6 @@ ValueList countedInputs(const GraphModule& module) {
   return inputs;
 }
 
-/// A source that is spread over what it replaces is the op's own kernel's business.
-TEST(SpreadSources, KeepTheirValues) {
-  const GraphModule module = parsed(R"(def forward(self, x: "f32[3, 4]", y: "f32[1]", z: "f32[1, 4]", d: "f32[3]"):
-    select_scatter = torch.ops.aten.select_scatter.default(x, y, 0, 1)
-    slice_scatter = torch.ops.aten.slice_scatter.default(x, z, 0, 0, 2)
-    diagonal_scatter = torch.ops.aten.diagonal_scatter.default(x, d)
-    return (select_scatter, slice_scatter, diagonal_scatter)
-)");
-  const auto graph = compileFx(module);
-  ASSERT_TRUE(graph) << graph.error().text();
-  testing_support::expectLikeInterpreter(module, **graph, countedInputs(module));
-}
-
 class ElementMoves : public ::testing::TestWithParam<MoveCase> {};
 
 TEST_P(ElementMoves, AreGeneratedAndKeepEveryValue) {

@@ -1,4 +1,5 @@
 // Wrong arguments: compiled code refuses what the interpreter refuses, with the same words, before it touches memory.
+#include "engine/backend/input_symbols.h"
 #include "tests/support/compiled_fixture.h"
 
 namespace kerf {
@@ -107,6 +108,27 @@ TEST(Refusals, ViewsAtSizesThatComeLater) {
   EXPECT_NE(small.error().text().find(outside), std::string::npos) << small.error().text();
 }
 
+/// What a call asks of sizes is a guard, although the size of its result depends on values.
+TEST(Refusals, MasksAtSizesThatComeLater) {
+  const auto module = parseReadable(
+      R"py(def forward(self, s0: "Sym(s0)", s1: "Sym(s1)", x: "f32[s0, 4]", y: "f32[s1, 4]"):
+    c = torch.ops.aten.clone.default(x)
+    m = torch.ops.aten.gt.Scalar(y, 1)
+    w = torch.ops.aten.masked_select.default(c, m)
+    out = torch.ops.aten.mul.Tensor(w, 2)
+    return (out,)
+)py");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto example = withExample(*module, {{"s0", 6}, {"s1", 6}});
+  ASSERT_TRUE(example) << example.error().text();
+  const auto graph = compileFx(*example, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_TRUE((*graph)->run({std::int64_t{6}, std::int64_t{6}, counted({6, 4}), counted({6, 4})}));
+  const auto apart = (*graph)->run({std::int64_t{4}, std::int64_t{6}, counted({4, 4}), counted({6, 4})});
+  ASSERT_FALSE(apart);
+  EXPECT_NE(apart.error().text().find("do not broadcast"), std::string::npos) << apart.error().text();
+}
+
 TEST(Refusals, IndicesThatDoNotFit) {
   constexpr std::string_view tooLarge = "index of size 9 is too large in dimension 1";
   const std::string wide = "j = torch.ops.aten.full.default([1, 9], 0, dtype = torch.int64)\n    ";
@@ -136,6 +158,16 @@ TEST(Refusals, SlicesThatDoNotFit) {
   expectRefused("out = torch.ops.aten.as_strided_scatter.default(x, w, [2], [1], 0)", "does not fit the slice [2]");
 }
 
+/// PyTorch asks src to have the slice's own size: what would broadcast to it is refused, too.
+TEST(Refusals, SourcesThatWouldHaveToBeSpread) {
+  const std::string one = "s = torch.ops.aten.full.default([1], 1.0)\n    ";
+  const std::string row = "s = torch.ops.aten.full.default([1, 4], 1.0)\n    ";
+  expectRefused(one + "out = torch.ops.aten.select_scatter.default(x, s, 0, 1)",
+                "src of shape [1] does not fit the slice [4]");
+  expectRefused(row + "out = torch.ops.aten.slice_scatter.default(x, s, 0, 0, 2)",
+                "src of shape [1, 4] does not fit the slice [2, 4]");
+}
+
 TEST(Refusals, ParametersAndMasks) {
   expectRefused("out = torch.ops.aten.native_layer_norm.default(x, [4], w, None, 1e-05)[0]",
                 "'weight' has 3 elements, expected 4");
@@ -155,6 +187,7 @@ TEST(Refusals, WhatPyTorchRefusesBesideSizes) {
   expectRefused("out = torch.ops.aten.div.Tensor_mode(x, x, rounding_mode = 'up')", "must be None, 'trunc' or 'floor'");
   expectRefused("out = torch.ops.aten.hardtanh_backward.default(i, i, -1, 1)", "not implemented for torch.int64");
   expectRefused("out = torch.ops.aten.index_put.default(x, [n], i)", "must have one dtype");
+  expectRefused("out = torch.ops.aten.cumsum.default(x, 1, dtype = torch.bool)", "not implemented for torch.bool");
   expectRefused("out = torch.ops.aten.gather.default(x, 0, x)", "'index' must be int64 or int32");
   expectRefused("out = torch.ops.aten.scatter.value_reduce(x, 0, i, 1.0, reduce = 'amax')", "'add' or 'multiply'");
   expectRefused("s = torch.ops.aten.full.default([1], 0.0)\n    out = torch.ops.aten.diagonal_scatter.default(x, s)",

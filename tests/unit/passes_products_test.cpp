@@ -1,4 +1,5 @@
 // Passes of the post_grad stage on products of matrices: fused with sums, taken apart, scaled.
+#include "engine/ir/value_meta.h"
 #include "tests/support/pass_fixture.h"
 
 namespace kerf {
@@ -103,6 +104,23 @@ TEST(DecomposeMm, MultipliesAndSums) {
   const auto names = calls(afterPass(g, "decompose_mm_pass", on, 1e-6).graph);
   EXPECT_EQ(std::ranges::count(names, "aten.sum.dim_IntList"), 3);
   EXPECT_EQ(std::ranges::count(names, "aten.mm.default"), 1);  // of seven rows
+}
+
+/// As a product does: not once more for each term.
+TEST(DecomposeMm, RoundsOnce) {
+  const std::vector<std::string> on{"decompose_mm_pass.enabled=true", "decompose_mm_pass.min_rows=8",
+                                    "decompose_mm_pass.max_columns=5"};
+  for (const DType dtype : {DType::BFloat16, DType::Float16}) {
+    PassGraph g;
+    const NodeId c = g.input("c", {4}, dtype), a = g.input("a", {9, 3}, dtype), b = g.input("b", {3, 4}, dtype);
+    g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.addmm.default", {c, a, b})});
+    const GraphModule after = afterPass(g, "decompose_mm_pass", on, 0);
+    EXPECT_EQ(std::ranges::count(calls(after.graph), "aten.sum.dim_IntList"), 2);
+    for (const NodeId id : after.graph.order()) {
+      if (!after.graph.node(id).isCall("aten.mul.Tensor"_op)) continue;
+      EXPECT_EQ(valueOf(after.graph.node(id).meta().value)->tensor().dtype(), DType::Float32);
+    }
+  }
 }
 
 /// x @ w.t() * scales of int8 weights that are made from numbers.

@@ -5,6 +5,7 @@
 #include "engine/ops/core/operand_checks.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/core/type_promotion.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -64,7 +65,7 @@ Result<void> selectedPlace(const BoundArguments& args) {
   for (std::int64_t d = 0; d < self->dim(); ++d)
     if (d != dim) place.push_back(self->symSize(d));
   if (src->dim() == self->dim() - 1 && checkEqual(src->symSizes(), place)) return {};
-  return mismatch(args, "src of shape [{}] for a place of shape [{}]", fmt::join(src->symSizes(), ", "),
+  return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(src->symSizes(), ", "),
                   fmt::join(place, ", "));
 }
 
@@ -155,6 +156,8 @@ Result<void> covarianceOperands(const BoundArguments& args) {
   for (const std::string_view name : {"fweights", "aweights"})
     if (const Tensor* weights = operandNamed(args, name); weights && weights->dim() > 1)
       return mismatch(args, "'{}' must have at most one dimension, has {}", name, weights->dim());
+  if (const Tensor* counts = operandNamed(args, "fweights"); counts && !isIntegral(counts->dtype()))
+    return mismatch(args, "'fweights' must be whole numbers, are {}", nameOf(counts->dtype()));
   return noTruth(args);
 }
 
@@ -206,13 +209,6 @@ Result<void> leastLength(const BoundArguments& args) {
   return {};
 }
 
-/// max_pool1d_with_indices(self, kernel_size, …)
-Result<void> oneKernelSize(const BoundArguments& args) {
-  if (args.values[1].isList() && args.values[1].list().size() > 1)
-    return mismatch(args, "'kernel_size' must be one int, has {}", args.values[1].list().size());
-  return {};
-}
-
 /// trapezoid(y, x)
 Result<void> trapezoidDtypes(const BoundArguments& args) {
   for (std::size_t i = 0; i < std::min<std::size_t>(args.values.size(), 2); ++i)
@@ -228,6 +224,36 @@ Result<void> namedDims(const BoundArguments& args) {
   if ((keeps != nullptr && *keeps) || (self && isEmpty(*self))) return {};
   if (self && self->dim() > 0 && args.values[1].isList() && args.values[1].list().empty())
     return mismatch(args, "'dim' names no dimension");
+  return {};
+}
+
+/// linalg_norm(self, ord, dim, …): of one dimension, or of two.
+Result<void> normDims(const BoundArguments& args) {
+  const Value* dim = valueNamed(args, "dim");
+  if (dim == nullptr || !dim->isList()) return {};
+  const std::size_t count = dim->list().size(), least = args.values[1].as<std::string>() != nullptr ? 2 : 1;
+  if (count == 2 || count == least) return {};
+  return mismatch(args, "'dim' must name {}two dimensions, names {}", least == 2 ? "" : "one or ", count);
+}
+
+/// cosine_similarity(x1, x2)
+Result<void> floatingTogether(const BoundArguments& args) {
+  const Tensor *first = args.tensorIf(0), *second = args.tensorIf(1);
+  if (!first || !second) return {};
+  const DType common = promoteTypes(first->dtype(), second->dtype());
+  if (isFloating(common)) return {};
+  return mismatch(args, "the common dtype must be floating point, is {}", nameOf(common));
+}
+
+/// trapezoid(y, *, dx)
+Result<void> realStep(const BoundArguments& args) {
+  if (args.values[1].as<bool>() != nullptr) return mismatch(args, "'dx' must be a real number");
+  return {};
+}
+
+/// index_put(self, indices, values)
+Result<void> someIndex(const BoundArguments& args) {
+  if (args.values[1].isList() && args.values[1].list().empty()) return mismatch(args, "'indices' has no index");
   return {};
 }
 
@@ -252,9 +278,12 @@ constexpr OperandRule argumentRules[] = {
     {"aten::fake_quantize_per_channel_affine", zeroDtype},
     {"aten::triu_indices aten::tril_indices", indexDtype},
     {"aten::bincount", leastLength},
-    {"aten::max_pool1d_with_indices", oneKernelSize},
     {"aten::trapezoid aten::trapz aten::cumulative_trapezoid", trapezoidDtypes},
     {"aten::logsumexp", namedDims},
+    {"aten::linalg_norm", normDims},
+    {"aten::cosine_similarity", floatingTogether},
+    {"aten::trapezoid.dx aten::trapz.dx aten::cumulative_trapezoid.dx", realStep},
+    {"aten::index_put aten::index_put_", someIndex},
 };
 
 const OperandChecks argumentChecks({.rules = argumentRules});

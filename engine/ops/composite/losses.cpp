@@ -8,11 +8,11 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr std::int64_t none = 0, mean = 1;
+constexpr std::int64_t mean = 1, sum = 2;  // and 0, or any other number: none
 
 Result<Value> reduced(const BoundArguments& args, CompositeSteps& s, const Tensor& loss) {
   const std::int64_t reduction = args.integer(args.position("reduction"));
-  if (reduction == none) return s.done(loss);
+  if (reduction != mean && reduction != sum) return s.done(loss);
   return s.done(s(reduction == mean ? "aten.mean.default"_op : "aten.sum.default"_op, {loss}));
 }
 

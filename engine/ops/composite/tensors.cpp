@@ -194,10 +194,9 @@ Result<Value> trapezoid(const BoundArguments& args, const OpRunner& run) {
   const Tensor& y = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(args.position("dim")), y.dim()));
   if (y.dim() == 0) return mismatch(args, "expects a tensor with dimensions");
-  const SymInt length = y.symSize(dim);
   CompositeSteps s(run);
   const auto pairs = [&](const Tensor& t, const char* op) {
-    const SymInt points = symMin(t.symSize(dim), length);
+    const SymInt points = t.symSize(dim);
     const Tensor right = s("aten.slice.Tensor"_op, {t, dim, one, points});
     const Tensor left = s("aten.slice.Tensor"_op, {t, dim, zero, symMax(points - 1, 0)});
     return s(op, {right, left});
@@ -205,7 +204,7 @@ Result<Value> trapezoid(const BoundArguments& args, const OpRunner& run) {
   Tensor areas = pairs(y, "aten.add.Tensor");
   if (const Tensor* x = args.tensorIf(1)) {
     KERF_TRY(const Tensor wide, alignedTo(s, args, y, *x, dim));
-    if (wide.dim() == y.dim()) areas = s("aten.mul.Tensor"_op, {areas, pairs(wide, "aten.sub.Tensor")});
+    areas = s("aten.mul.Tensor"_op, {areas, pairs(wide, "aten.sub.Tensor")});
   } else {
     areas = s("aten.mul.Scalar"_op, {areas, args.values[1]});
   }

@@ -7,6 +7,7 @@
 #include "engine/ops/core/calls_without_row.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/invented_numbers.h"
+#include "engine/ops/core/operand_checks.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"
@@ -173,6 +174,8 @@ Result<Value> OpTracer::replace(const OpInfo& op, const Replacement& by, const V
   if (op.composite == nullptr) {  // a program may rely on what the op itself accepts
     const auto shape = inferShapes(op.id, args, kwargs);
     if (!shape && shape.error().code != ErrorCode::UnsupportedOp) return std::unexpected(shape.error());
+  } else {
+    KERF_CHECK(checkOperands(bound));
   }
   if (by.applies != nullptr && !by.applies(bound)) return record(op, args, kwargs);
   if (inventsNumbers(bound, args, kwargs))

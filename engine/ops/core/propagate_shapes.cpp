@@ -109,7 +109,7 @@ class Propagation {
     const bool fromData =
         isKnownFromData(node) || (node.meta().value.known() && m_env.symbols().size() > before.symbols);
     if (fromData && (!result || fits(node.meta().value, metaOf(*result)))) {
-      m_env.rollBack(before);
+      forgetSymbols(before);
       return keep(id);
     }
     if (result) {
@@ -120,6 +120,19 @@ class Propagation {
     const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
     if (m_conflicts != nullptr) return keep(id);
     return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
+  }
+
+  /// Rolls back, but keeps what the call asked of the sizes of inputs: masks must still fit at other sizes.
+  void forgetSymbols(const ShapeEnv::Mark& before) {
+    const std::vector<ShapeGuard> asked(m_env.guards().begin() + std::ptrdiff_t(before.guards), m_env.guards().end());
+    m_env.rollBack(before);
+    for (const ShapeGuard& guard : asked) {
+      const bool isKnown = std::ranges::all_of(guard.expression.symbols(), [&](const std::string& name) {
+        const ShapeSymbol* symbol = m_env.findSymbol(name);
+        return symbol != nullptr && symbol->hint;
+      });
+      if (isKnown && !guard.deferred) m_env.decide(guard.expression);
+    }
   }
 
   /// Nodes that come after see the tensors that a call reshaped as it left them.

@@ -65,25 +65,10 @@ bool areDecided(const SymSizes& sizes) {
   return std::ranges::all_of(sizes, [](SymInt size) { return isDecided(size); });
 }
 
-bool spreadsTo(const SymSizes& given, const SymSizes& sizes) {
-  if (given.size() > sizes.size()) return false;
-  const std::size_t skipped = sizes.size() - given.size();
-  for (std::size_t d = 0; d < given.size(); ++d)
-    if (!guardOrFalse(given[d] == 1) && !checkEqual(given[d], sizes[skipped + d])) return false;
-  return true;
-}
-
-/// Whether src must have the part's size as it is: nothing is broadcast.
-bool takesNoOther(const BoundArguments& args) {
-  const std::string& name = args.op->schema.name;
-  return name == "aten::diagonal_scatter" || name == "aten::as_strided_scatter";
-}
-
-/// scatterShape(), of a src that fits the part of that size.
+/// scatterShape(), of a src of that size: nothing is broadcast.
 Result<Value> fittingShape(const BoundArguments& args, const SymSizes& part) {
   const SymSizes& given = args.tensor(1).symSizes();
-  const bool isWhole = takesNoOther(args);
-  if (!spreadsTo(given, part) || (isWhole && given.size() != part.size()) || (isWhole && !checkEqual(given, part)))
+  if (given.size() != part.size() || !checkEqual(given, part))
     return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(given, ", "),
                     fmt::join(part, ", "));
   return scatterShape(args);
@@ -107,11 +92,10 @@ Result<Value> stridedScatterShape(const BoundArguments& args) {
 /// Writes src into `view`, a part of the copy `out`, and returns `out`.
 Result<Value> scattered(const BoundArguments& args, Tensor out, const Tensor& view) {
   const Tensor& source = args.tensor(1);
-  auto sizes = broadcastSizes(source.sizes(), view.sizes());
-  if (!sizes || *sizes != view.sizes() || (takesNoOther(args) && source.sizes() != view.sizes()))
+  if (source.sizes() != view.sizes())
     return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(source.sizes(), ", "),
                     fmt::join(view.sizes(), ", "));
-  KERF_CHECK(copyElements(source.viewAs(view.sizes(), broadcastStrides(source, view.sizes()), source.offset()), view));
+  KERF_CHECK(copyElements(source, view));
   return Value(std::move(out));
 }
 

@@ -25,7 +25,7 @@ Fit asSize(const CallOperand& operand) {
   if (operand.kind == OperandKind::Int || operand.kind == OperandKind::SymInt) return Fit::Yes;
   if (operand.kind == OperandKind::Unknown) return Fit::Maybe;
   if (operand.kind != OperandKind::Tensor) return Fit::No;
-  if (operand.dtype && !isIntegral(*operand.dtype)) return Fit::No;
+  if (operand.dtype && (!isIntegral(*operand.dtype) || *operand.dtype == DType::Bool)) return Fit::No;
   if (operand.elementCount && *operand.elementCount != 1) return Fit::No;
   return operand.dtype && operand.elementCount ? Fit::Yes : Fit::Maybe;
 }

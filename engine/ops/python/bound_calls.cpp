@@ -107,6 +107,16 @@ void setDtypeOfOut(const OutCall& call, const Value& out, KeywordValues& named) 
   named.emplace_back("dtype", Value(out.tensor().dtype()));
 }
 
+/// requires_grad=True is for tensors of floats.
+Result<void> checkGradientWish(std::string_view name, const std::optional<Value>& wish, const Value& result) {
+  const bool* isWished = wish ? wish->as<bool>() : nullptr;
+  if (isWished == nullptr || !*isWished || !result.isTensor()) return {};
+  const DType dtype = result.tensor().dtype();
+  if (isFloating(dtype) || isComplex(dtype)) return {};
+  return fail(ErrorCode::BadInput, "{}: only floating point and complex tensors can require gradients, this is {}",
+              name, dtypeInfo(dtype).torchName);
+}
+
 }  // namespace
 
 Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs,
@@ -129,10 +139,23 @@ Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const
     }
   if (writes && !outCall.choosesDtype) setDtypeOfOut(outCall, *into, named);
   KERF_TRY(const Value result, callNamed(*form.op, named, ops));
+  KERF_CHECK(checkGradientWish(outCall.name, given.named("requires_grad"), result));
   if (!writes) return result;
   KERF_CHECK(checkOut(outCall, result, *into));
   return writeInto(outCall.name, result, *into, ops);
 }
+
+namespace {
+
+/// What the parser wants instead of a value that ATen's table would take; empty where it takes the value.
+std::string_view wantedKind(std::string_view type, const Value& value) {
+  if (type == "bool" && value.as<std::int64_t>() != nullptr) return "bool";
+  if ((type == "int" || type == "SymInt") && value.as<bool>() != nullptr) return "int";
+  if (type == "float" && value.isNone()) return "float";
+  return {};
+}
+
+}  // namespace
 
 Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {
   const bool writes = call.truth(SIZE_MAX, "inplace", false);
@@ -149,8 +172,10 @@ Result<Value> callSameNamed(const PythonCall& call, std::string_view atenName) {
     if (known == op->schema.arguments.end() && value.isNone()) continue;
     if (known == op->schema.arguments.end())
       return fail(ErrorCode::UnsupportedOp, "{}: the argument '{}' is not supported", call.name, key);
-    if (known != op->schema.arguments.end() && known->type.starts_with("Tensor") && isNumber(value))
+    if (known->type.starts_with("Tensor") && isNumber(value))
       return fail(ErrorCode::BadInput, "{}: argument '{}' must be Tensor, got a number", call.name, key);
+    if (const std::string_view kind = wantedKind(known->type, value); !kind.empty())
+      return fail(ErrorCode::BadInput, "{}: argument '{}' must be {}", call.name, key, kind);
     named.emplace_back(name, value);
   }
   KERF_TRY(const Value result, callNamed(*op, named, call.ops));

@@ -71,6 +71,7 @@ Result<Value> instanceNormRunning(const PythonCall& call, const Tensor& input) {
 
 Result<Value> instanceNorm(const PythonCall& call) {
   KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  KERF_CHECK(call.checkTensors({"running_mean", "running_var", "weight", "bias"}));
   if (input.dim() < 2) return fail(ErrorCode::ShapeMismatch, "instance_norm: expects two or more dimensions");
   if (call.get(1, "running_mean").isTensor() && call.get(2, "running_var").isTensor())
     return instanceNormRunning(call, input);
@@ -237,7 +238,7 @@ Result<Value> gumbelSoftmax(const PythonCall& call) {
   KERF_TRY(const Value noisy, call.aten("add.Tensor", {Value(logits), noise}));
   KERF_TRY(const Value warm, call.aten("div.Tensor", {noisy, call.get(1, "tau")}));
   KERF_TRY(const Value soft, call.aten("_softmax.default", {warm, dim, Value(false)}));
-  if (!call.flag(2, "hard", false)) return soft;
+  if (!call.truth(2, "hard", false)) return soft;
   KERF_TRY(const Value best, call.aten("max.dim", {soft, dim, Value(true)}));
   KERF_TRY(const Value zeros,
            call.aten("zeros_like.default", {Value(logits)}, {{"memory_format", Value(MemoryFormat::Contiguous)}}));
@@ -245,6 +246,13 @@ Result<Value> gumbelSoftmax(const PythonCall& call) {
   KERF_TRY(const Value plain, call.aten("detach.default", {soft}));
   KERF_TRY(const Value less, call.aten("sub.Tensor", {hot, plain}));
   return call.aten("add.Tensor", {less, soft});
+}
+
+/// hardtanh(input, min_val, max_val, inplace)
+Result<Value> hardtanh(const PythonCall& call) {
+  if (call.number(1, "min_val", -1) > call.number(2, "max_val", 1))
+    return fail(ErrorCode::BadInput, "{}: min_val is greater than max_val", call.name);
+  return callSameNamed(call, "hardtanh");
 }
 
 constexpr PythonRow rows[] = {
@@ -263,6 +271,7 @@ constexpr PythonRow rows[] = {
     {"torch.nn.functional.softmin", softmin},
     {"torch.nn.functional.rrelu", rrelu},
     {"torch.nn.functional.gumbel_softmax", gumbelSoftmax},
+    {"torch.nn.functional.hardtanh", hardtanh},
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <numbers>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
@@ -50,8 +52,10 @@ struct LossCall {
 
 /// size_average and reduce, where given, decide instead of `reduction`. "batchmean" is a sum at first.
 Result<std::int64_t> reductionOf(const LossCall& c) {
-  if (c.find("size_average") != nullptr || c.find("reduce") != nullptr)
-    return !c.flag("reduce") ? byNone : c.flag("size_average") ? byMean : bySum;
+  if (c.find("size_average") != nullptr || c.find("reduce") != nullptr) {
+    const bool averages = c.flag("size_average");  // read first, whatever the other says
+    return !c.flag("reduce") ? byNone : averages ? byMean : bySum;
+  }
   const Value* given = c.find("reduction");
   const std::string* name = given != nullptr ? given->as<std::string>() : nullptr;
   if (given == nullptr || (name != nullptr && *name == "mean")) return byMean;
@@ -90,7 +94,28 @@ Result<Value> weighted(const LossCall& c, const Value& weight) {
 /// Losses whose element losses ATen does not weight.
 bool weightsElements(std::string_view name) { return name == "mse_loss" || name == "l1_loss" || name == "huber_loss"; }
 
+/// Losses that PyTorch wrote in Python, and which compare the sizes there.
+bool takesEqualSizes(std::string_view name) {
+  return name == "binary_cross_entropy" || name == "binary_cross_entropy_with_logits";
+}
+
+/// What PyTorch asks of the operands before it calls the op, which would take numbers and broadcast.
+Result<void> checkOperandsOf(const PythonCall& call) {
+  KERF_CHECK(call.checkTensors(
+      {"input", "target", "weight", "pos_weight", "input1", "input2", "anchor", "positive", "negative"}));
+  for (const std::string_view key : {"log_input", "full", "swap", "zero_infinity"}) {
+    if (call.get(SIZE_MAX, key).as<std::int64_t>() != nullptr)
+      return fail(ErrorCode::BadInput, "{}: argument '{}' must be a bool", call.name, key);
+  }
+  const Value input = call.get(SIZE_MAX, "input"), target = call.get(SIZE_MAX, "target");
+  if (!takesEqualSizes(call.name) || !input.isTensor() || !target.isTensor()) return {};
+  if (checkEqual(input.tensor().symSizes(), target.tensor().symSizes())) return {};
+  return fail(ErrorCode::ShapeMismatch, "{}: target of shape [{}] for an input of shape [{}]", call.name,
+              fmt::join(target.tensor().symSizes(), ", "), fmt::join(input.tensor().symSizes(), ", "));
+}
+
 Result<Value> functionalLoss(const PythonCall& call) {
+  KERF_CHECK(checkOperandsOf(call));
   const LossCall c{call};
   if (weightsElements(call.name) && c.find("weight") != nullptr) return weighted(c, *c.find("weight"));
   const auto* loss = std::ranges::find(functionalLosses, call.name, &FunctionalLoss::name);
@@ -120,6 +145,18 @@ Result<Value> reduced(const LossCall& c, const Value& each) {
   return c.call.aten(reduction == byMean ? "mean.default" : "sum.default", {each});
 }
 
+/// The variance has input's sizes, or all but the last, or 1 there.
+Result<void> checkVariance(const PythonCall& call, const Tensor& input, const Value& given) {
+  if (!given.isTensor() || checkEqual(given.tensor().symSizes(), input.symSizes())) return {};
+  const SymSizes &own = given.tensor().symSizes(), &sizes = input.symSizes();
+  const bool isShorter = own.size() + 1 == sizes.size(), isSingle = own.size() == sizes.size() && !own.empty();
+  bool fits = isShorter || (isSingle && guardOrFalse(own[own.size() - 1] == 1));
+  for (std::size_t d = 0; fits && d + 1 < sizes.size(); ++d) fits = checkEqual(own[d], sizes[d]);
+  if (fits) return {};
+  return fail(ErrorCode::ShapeMismatch, "{}: var of shape [{}] for an input of shape [{}]", call.name,
+              fmt::join(own, ", "), fmt::join(sizes, ", "));
+}
+
 /// (log(var) + (input - target)² / var) / 2, with a variance of eps at least
 Result<Value> gaussianNll(const PythonCall& call) {
   KERF_TRY(const Tensor input, call.tensor(0, "input"));
@@ -131,6 +168,7 @@ Result<Value> gaussianNll(const PythonCall& call) {
   } else if (variance.isTensor() && variance.tensor().dim() + 1 == input.dim()) {
     KERF_TRY(variance, call.aten("unsqueeze.default", {variance, Value(std::int64_t{-1})}));
   }
+  KERF_CHECK(checkVariance(call, input, call.get(2, "var")));
   KERF_TRY(const Value bounded, call.aten("clamp_min.default", {variance, call.get(4, "eps")}));
   KERF_TRY(const Value log, call.aten("log.default", {bounded}));
   KERF_TRY(const Value gap, call.aten("sub.Tensor", {Value(input), call.get(1, "target")}));
@@ -138,7 +176,7 @@ Result<Value> gaussianNll(const PythonCall& call) {
   KERF_TRY(const Value share, call.aten("div.Tensor", {square, bounded}));
   KERF_TRY(const Value both, call.aten("add.Tensor", {log, share}));
   KERF_TRY(Value each, call.aten("mul.Tensor", {both, Value(0.5)}));
-  if (call.flag(3, "full", false)) {
+  if (call.truth(3, "full", false)) {
     KERF_TRY(each, call.aten("add.Tensor", {each, Value(0.5 * std::log(2 * std::numbers::pi))}));
   }
   return reduced({call}, each);
@@ -181,7 +219,7 @@ Result<Value> tripletWithDistance(const PythonCall& call) {
     return fail(ErrorCode::ShapeMismatch, "{}: anchor, positive and negative must have as many dimensions", call.name);
   KERF_TRY(const Value near, call.aten("pairwise_distance.default", {anchor, positive}));
   KERF_TRY(Value far, call.aten("pairwise_distance.default", {anchor, negative}));
-  if (call.flag(SIZE_MAX, "swap", false)) {
+  if (call.truth(SIZE_MAX, "swap", false)) {
     KERF_TRY(const Value between, call.aten("pairwise_distance.default", {positive, negative}));
     KERF_TRY(far, call.aten("minimum.default", {far, between}));
   }

@@ -89,10 +89,12 @@ Result<Value> interpolate(const PythonCall& call) {
   const Value corners = call.get(SIZE_MAX, "align_corners");
   if (!mode->takesCorners && !corners.isNone())
     return fail(ErrorCode::BadInput, "{}: align_corners is not for mode '{}'", call.name, name);
-  const bool smooth = call.flag(SIZE_MAX, "antialias", false);
+  if (!corners.isNone() && corners.as<bool>() == nullptr)
+    return fail(ErrorCode::BadInput, "{}: argument 'align_corners' must be a bool", call.name);
+  const bool smooth = call.truth(SIZE_MAX, "antialias", false);
   if (smooth && mode->antialias.empty())
     return fail(ErrorCode::BadInput, "{}: antialias is not for mode '{}'", call.name, name);
-  KERF_TRY(const Scaling scaling, scalingOf(call, input, call.flag(SIZE_MAX, "recompute_scale_factor", false)));
+  KERF_TRY(const Scaling scaling, scalingOf(call, input, call.truth(SIZE_MAX, "recompute_scale_factor", false)));
   if (name == "area") return call.aten(mode->op, {Value(input), scaling.size});
   ValueList args{Value(input), scaling.size};
   if (mode->takesCorners) args.emplace_back(corners.as<bool>() && *corners.as<bool>());
@@ -131,12 +133,29 @@ Result<Value> affineGrid(const PythonCall& call) {
 
 Value pairOf(const PythonCall& call, std::string_view key) { return repeated(call.get(SIZE_MAX, key), 2); }
 
+/// Lists hold one number for each dimension; `single`: or one for all. BadInput for bools, too.
+Result<void> checkLists(const PythonCall& call, std::initializer_list<std::string_view> keys, std::size_t count,
+                        bool single) {
+  for (const std::string_view key : keys) {
+    const Value value = call.get(SIZE_MAX, key);
+    if (value.as<bool>() != nullptr || (value.isNone() && key != "stride"))
+      return fail(ErrorCode::BadInput, "{}: argument '{}' must be ints", call.name, key);
+    if (!value.isList() || value.list().empty() || value.list().size() == count) continue;
+    if (single && value.list().size() == 1) continue;
+    return fail(ErrorCode::BadInput, "{}: argument '{}' must have {} number{}, has {}", call.name, key, count,
+                count == 1 ? "" : "s", value.list().size());
+  }
+  return {};
+}
+
 /// Sliding windows as columns: what Tensor.unfold is not.
 Result<Value> unfold(const PythonCall& call) {
+  KERF_CHECK(checkLists(call, {"kernel_size", "dilation", "padding", "stride"}, 2, false));
   return call.aten("im2col.default", {call.get(0, "input"), pairOf(call, "kernel_size"), pairOf(call, "dilation"),
                                       pairOf(call, "padding"), pairOf(call, "stride")});
 }
 Result<Value> fold(const PythonCall& call) {
+  KERF_CHECK(checkLists(call, {"output_size", "kernel_size", "dilation", "padding", "stride"}, 2, false));
   return call.aten("col2im.default", {call.get(0, "input"), pairOf(call, "output_size"), pairOf(call, "kernel_size"),
                                       pairOf(call, "dilation"), pairOf(call, "padding"), pairOf(call, "stride")});
 }
@@ -148,6 +167,7 @@ bool isAbsent(const Value& stride) { return stride.isNone() || (stride.isList() 
 /// max_pool1d and max_pool3d, and their forms with indices; one dimension is pooled as two.
 Result<Value> maxPool(const PythonCall& call) {
   const std::size_t spatial = spatialOf(call.name);
+  KERF_CHECK(checkLists(call, {"kernel_size", "stride", "padding", "dilation"}, spatial, true));
   const bool both = call.name.ends_with("_with_indices") || call.truth(SIZE_MAX, "return_indices", false);
   const Value kernel = repeated(call.get(1, "kernel_size"), spatial), given = call.get(2, "stride");
   const Value stride = isAbsent(given) ? kernel : repeated(given, spatial);

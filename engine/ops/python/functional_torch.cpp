@@ -48,8 +48,17 @@ Result<Value> einsum(const PythonCall& call) {
   return call.aten("einsum.default", {Value(equation), Value(std::move(operands))});
 }
 
+/// The items of a list that PyTorch's parser takes for a list of tensors.
+Result<void> checkItems(const PythonCall& call, const Value& tensors) {
+  for (std::size_t i = 0; i < tensors.list().size(); ++i)
+    if (!tensors.list()[i].isTensor())
+      return fail(ErrorCode::ShapeMismatch, "{}: item {} of the operands must be a tensor", call.name, i);
+  return {};
+}
+
 Result<Value> meshgrid(const PythonCall& call) {
   const Value tensors(operandsOf(call.args)), indexing = call.get(SIZE_MAX, "indexing");
+  KERF_CHECK(checkItems(call, tensors));
   if (indexing.isNone()) return call.aten("meshgrid.default", {tensors});
   return call.aten("meshgrid.indexing", {tensors}, {{"indexing", indexing}});
 }
@@ -79,6 +88,7 @@ Result<Value> split(const PythonCall& call) {
   const bool method = call.find(SIZE_MAX, "split_size") != nullptr;
   const Value tensor = call.get(0, method ? "self" : "tensor");
   const Value size = call.get(1, method ? "split_size" : "split_size_or_sections"), dim = call.get(2, "dim");
+  if (size.as<bool>() != nullptr) return fail(ErrorCode::BadInput, "split: the size of a part must be an int");
   ValueList args{tensor, size};
   if (dim.asSymInt() != SymInt(0)) args.push_back(dim);
   return call.aten(size.isList() ? "split_with_sizes.default" : "split.Tensor", args);
@@ -109,7 +119,7 @@ Result<Value> norm(const PythonCall& call) {
     return call.aten("linalg_matrix_norm.str_ord", {input, p, dim, keep}, dtype);
   }
   if (p.isNone()) p = Value(2.0);
-  const bool keeps = keep.as<bool>() && *keep.as<bool>();
+  const bool keeps = call.flag(3, "keepdim", false);
   ValueList args{input, p};
   if (!dim.isNone() || keeps) args.push_back(dim);
   if (keeps) args.push_back(keep);
@@ -138,6 +148,9 @@ Result<Value> uniqueConsecutive(const PythonCall& call) {
   const bool inverse = call.flag(1, "return_inverse", false), counts = call.flag(2, "return_counts", false);
   KERF_TRY(const Value all, call.aten("unique_consecutive.default",
                                       {call.get(0, "input"), Value(inverse), Value(counts), call.get(3, "dim")}));
+  const bool method =
+      std::ranges::find(call.kwargs, "self", &std::pair<std::string, Value>::first) != call.kwargs.end();
+  if (method) return asked(all, inverse, counts);
   // PyTorch 2.11 takes the flags that stand by position for each other when it chooses what to return.
   return asked(all,
                call.positional > 2   ? counts
@@ -160,7 +173,9 @@ Result<Value> atLeast(const PythonCall& call) {
 
 /// block_diag, cartesian_prod, chain_matmul: the op takes a list.
 Result<Value> ofTensors(const PythonCall& call) {
-  return call.aten(fmt::format("{}.default", call.name), {Value(operandsOf(call.args))});
+  const Value tensors(operandsOf(call.args));
+  KERF_CHECK(checkItems(call, tensors));
+  return call.aten(fmt::format("{}.default", call.name), {tensors});
 }
 
 /// The size that all tensors broadcast to.
@@ -212,7 +227,7 @@ Result<Value> cdist(const PythonCall& call) {
 Result<Value> stft(const PythonCall& call) {
   KERF_TRY(Tensor input, call.tensor(0, "input"));
   const std::int64_t width = call.integer(1, "n_fft", 0);
-  if (call.flag(5, "center", true)) {
+  if (call.truth(5, "center", true)) {
     SymSizes led(std::size_t(std::max<std::int64_t>(3 - input.dim(), 0)), SymInt(1));
     led.append(input.symSizes().begin(), input.symSizes().end());
     const std::int64_t rank = input.dim();

@@ -28,6 +28,7 @@ Result<Value> dropout(const PythonCall& call) {
 Result<Value> batchNorm(const PythonCall& call) {
   const Value mean = call.get(1, "running_mean"), variance = call.get(2, "running_var");
   const Value weight = call.get(3, "weight"), bias = call.get(4, "bias");
+  KERF_CHECK(call.checkTensors({"running_mean", "running_var", "weight", "bias"}));
   const bool training = call.flag(5, "training", false);
   const Value momentum(call.number(6, "momentum", 0.1)), eps(call.number(7, "eps", 1e-5));
   const Value input = call.get(0, "input");
@@ -44,6 +45,8 @@ Result<Value> batchNorm(const PythonCall& call) {
 }
 
 Result<Value> layerNorm(const PythonCall& call) {
+  if (!call.get(1, "normalized_shape").isList() || call.get(4, "eps", Value(1e-5)).isNone())
+    return fail(ErrorCode::BadInput, "{}: normalized_shape must be a list of ints, eps a number", call.name);
   KERF_TRY(Tensor result,
            call.atenTensor("native_layer_norm.default",
                            {call.get(0, "input"), repeated(call.get(1, "normalized_shape"), 1), call.get(2, "weight"),

@@ -20,7 +20,12 @@ Result<Value> to(const PythonCall& call) {
     const Value given = call.get(SIZE_MAX, key);
     if (const auto* named = given.as<DType>()) dtype = *named;
     if (given.isTensor()) dtype = given.tensor().dtype();
+    if (given.as<bool>() != nullptr) dtype = DType::Bool;  // x.to(True): the parser takes numbers for tensors
+    if (given.as<double>() != nullptr) dtype = DType::Float64;
+    if (given.as<std::int64_t>() != nullptr) dtype = DType::Int64;
   }
+  const Value device = call.get(SIZE_MAX, "device");  // of an int the parser makes a device, unless it is negative
+  if (const auto* index = device.as<std::int64_t>(); index != nullptr && *index < 0) dtype = DType::Int64;
   const Value named = call.get(SIZE_MAX, "memory_format");
   const MemoryFormat format = named.as<MemoryFormat>() ? *named.as<MemoryFormat>() : MemoryFormat::Preserve;
   const bool copy = call.flag(SIZE_MAX, "copy", false);

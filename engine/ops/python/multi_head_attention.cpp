@@ -62,8 +62,8 @@ Result<Value> additive(const Attention& a, const Value& mask) {
 }
 
 Result<void> readMasks(Attention& a) {
-  a.causal = a.call.flag(SIZE_MAX, "is_causal", false);
-  const bool weights = a.call.flag(SIZE_MAX, "need_weights", true);
+  a.causal = a.call.truth(SIZE_MAX, "is_causal", false);
+  const bool weights = a.call.truth(SIZE_MAX, "need_weights", true);
   if (a.causal && a.mask.isNone()) return fail(ErrorCode::BadInput, "{}: is_causal needs attn_mask", a.call.name);
   KERF_TRY(a.padding, additive(a, a.padding));
   if (a.causal && a.padding.isNone() && !weights) {
@@ -129,7 +129,7 @@ Result<void> project(Attention& a) {
   a.batch = a.query.symSize(1);
   a.width = a.query.symSize(2);
   a.headWidth = floorDiv(a.width, a.heads);
-  if (!a.call.flag(SIZE_MAX, "use_separate_proj_weight", false)) return projectPacked(a);
+  if (!a.call.truth(SIZE_MAX, "use_separate_proj_weight", false)) return projectPacked(a);
   const Value bias = a.given("in_proj_bias");
   std::int64_t i = 0;
   for (auto [tensor, name] :
@@ -180,7 +180,7 @@ Result<void> splitHeads(Attention& a) {
 }
 
 Result<void> addZeroKey(Attention& a) {
-  if (!a.call.flag(SIZE_MAX, "add_zero_attn", false)) return {};
+  if (!a.call.truth(SIZE_MAX, "add_zero_attn", false)) return {};
   const SymSizes sizes{a.batch * a.heads, 1, a.headWidth};
   for (Tensor* tensor : {&a.key, &a.value}) {
     KERF_TRY(const Value zeros, a.call.aten("zeros.default", {intList(sizes)},
@@ -219,7 +219,7 @@ Result<Value> dense(const Attention& a, const Value& tensor) {
 }
 
 double dropoutOf(const Attention& a) {
-  return a.call.flag(SIZE_MAX, "training", true) ? a.call.number(SIZE_MAX, "dropout_p", 0) : 0;
+  return a.call.truth(SIZE_MAX, "training", true) ? a.call.number(SIZE_MAX, "dropout_p", 0) : 0;
 }
 
 /// Scores, softmax and sum written out, because the weights are asked for.
@@ -240,7 +240,7 @@ Result<Value> withWeights(const Attention& a) {
   KERF_TRY(const Value flat, a.call.aten("view.default", {packed, intList({a.length * a.batch, a.width})}));
   KERF_TRY(Value out, projectOut(a, flat));
   KERF_TRY(Value shown, a.call.aten("view.default", {weights, intList({a.batch, SymInt(a.heads), a.length, keys})}));
-  if (a.call.flag(SIZE_MAX, "average_attn_weights", true)) {
+  if (a.call.truth(SIZE_MAX, "average_attn_weights", true)) {
     KERF_TRY(shown, a.call.aten("mean.dim", {shown, intList({1})}));
   }
   if (!a.batched) {
@@ -279,7 +279,7 @@ Result<Value> multiHeadAttention(const PythonCall& call) {
   Attention a{.call = call};
   for (const auto step : {readInputs, readMasks, project, addBiases, splitHeads, addZeroKey, joinMasks})
     KERF_CHECK(step(a));
-  return call.flag(SIZE_MAX, "need_weights", true) ? withWeights(a) : withoutWeights(a);
+  return call.truth(SIZE_MAX, "need_weights", true) ? withWeights(a) : withoutWeights(a);
 }
 
 }  // namespace kerf::inline ops

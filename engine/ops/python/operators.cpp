@@ -177,6 +177,9 @@ bool fillsMask(const Value& index, const Picked& picked) {
   std::size_t masks = 0;
   for (const Value& item : picked.tensors) {
     if (item.isNone()) continue;
+    const bool isNumber = item.isTensor() && item.tensor().dim() == 0 && isIntegral(item.tensor().dtype()) &&
+                          item.tensor().dtype() != DType::Bool && item.tensor().dtype() != DType::UInt8;
+    if (isNumber) continue;  // the place that it names
     const bool isMask =
         item.isTensor() && (item.tensor().dtype() == DType::Bool || item.tensor().dtype() == DType::UInt8);
     if (!isMask || ++masks > 1) return false;

@@ -27,6 +27,9 @@ struct OutRule {
 constexpr OutRule outRules[] = {
     {"abs", OutDtype::ExactOfReals},
     {"absolute", OutDtype::ExactOfReals},
+    {"addbmm", OutDtype::Exact},
+    {"addmm", OutDtype::Exact},
+    {"addmv", OutDtype::Exact},
     {"all", OutDtype::Exact},
     {"amax", OutDtype::Exact},
     {"amin", OutDtype::Exact},
@@ -35,7 +38,9 @@ constexpr OutRule outRules[] = {
     {"argmax", OutDtype::Exact},
     {"argmin", OutDtype::Exact},
     {"argsort", OutDtype::Exact},
+    {"baddbmm", OutDtype::Exact},
     {"bitwise_not", OutDtype::Exact},
+    {"bmm", OutDtype::Exact},
     {"bucketize", OutDtype::Exact},
     {"ceil", OutDtype::Exact},
     {"clamp", OutDtype::ExactNumbers},
@@ -51,6 +56,7 @@ constexpr OutRule outRules[] = {
     {"float_power", OutDtype::Exact},
     {"floor", OutDtype::Exact},
     {"frac", OutDtype::Exact},
+    {"frobenius_norm", OutDtype::Exact},
     {"full", OutDtype::ExactIfGiven},
     {"gather", OutDtype::Exact},
     {"hardshrink", OutDtype::Exact},
@@ -65,14 +71,18 @@ constexpr OutRule outRules[] = {
     {"isin", OutDtype::Exact},
     {"isneginf", OutDtype::Exact},
     {"isposinf", OutDtype::Exact},
+    {"lerp", OutDtype::Exact},
     {"linspace", OutDtype::ExactIfGiven},
     {"log_softmax", OutDtype::Exact},
     {"logcumsumexp", OutDtype::Exact},
     {"logspace", OutDtype::ExactIfGiven},
     {"masked_select", OutDtype::Exact},
+    {"matmul", OutDtype::Exact},
     {"matrix_norm", OutDtype::Exact},
     {"matrix_power", OutDtype::Exact},
     {"mean", OutDtype::ExactIfGiven},
+    {"mm", OutDtype::Exact},
+    {"mv", OutDtype::Exact},
     {"nan_to_num", OutDtype::Exact},
     {"nansum", OutDtype::ExactIfGiven},
     {"neg", OutDtype::Exact},
@@ -87,6 +97,7 @@ constexpr OutRule outRules[] = {
     {"nanquantile", OutDtype::Exact},
     {"range", OutDtype::ExactIfGiven},
     {"round", OutDtype::Exact},
+    {"renorm", OutDtype::Exact},
     {"searchsorted", OutDtype::Exact},
     {"sgn", OutDtype::Exact},
     {"sign", OutDtype::Exact},
@@ -115,8 +126,13 @@ constexpr OutRule outRules[] = {
 };
 
 /// Ops that read their arguments while they write, in an order of their own.
-constexpr std::string_view readWhileWriting[] = {"cat",          "concat", "concatenate",   "gather", "index_copy",
-                                                 "index_select", "kron",   "masked_select", "take",   "take_along_dim"};
+constexpr std::string_view readWhileWriting[] = {"cat",        "concat",       "concatenate",   "gather",
+                                                 "index_copy", "index_select", "kron",          "masked_select",
+                                                 "stack",      "take",         "take_along_dim"};
+
+/// Ops that give out= its new sizes, or zeros, before they read their argument.
+constexpr std::string_view writeBeforeReading[] = {"histc", "mean",        "mode", "nanmean", "nansum", "norm",
+                                                   "prod",  "narrow_copy", "std",  "sum",     "var"};
 
 /// Some take a tensor of bytes for one of flags.
 constexpr std::string_view takeBytesForFlags[] = {"all", "any"};
@@ -207,6 +223,9 @@ Result<void> checkOutMemory(const OutCall& call, const Tensor& made, const Tenso
   if (isAmong(readWhileWriting, lastPart(call.name)) && isAnArgument(call, out, sharesMemory))
     return fail(ErrorCode::ShapeMismatch,
                 "{}: out= is an argument, too, which is read while it is written; clone it first", call.name);
+  if (isAmong(writeBeforeReading, lastPart(call.name)) && isAnArgument(call, out, sharesMemory))
+    return fail(ErrorCode::ShapeMismatch,
+                "{}: out= is an argument, too, which is written before it is read; clone it first", call.name);
   const bool isElementWise = call.op != nullptr && has(call.op->traits, OpTrait::Pointwise);
   if (isElementWise && isAnArgument(call, out, isSameTensor) &&
       !(made.dim() == out.dim() && checkEqual(made.symSizes(), out.symSizes())))

@@ -42,6 +42,12 @@ Result<Tensor> PythonCall::tensor(std::size_t i, std::string_view key) const {
   if (value && value->isTensor()) return value->tensor();
   return fail(ErrorCode::ShapeMismatch, "{}: argument '{}' must be a tensor", name, key);
 }
+Result<void> PythonCall::checkTensors(std::initializer_list<std::string_view> keys) const {
+  for (const std::string_view key : keys)
+    if (const Value* value = find(SIZE_MAX, key); value != nullptr && !value->isNone() && !value->isTensor())
+      return fail(ErrorCode::ShapeMismatch, "{}: argument '{}' must be a tensor", name, key);
+  return {};
+}
 std::int64_t PythonCall::integer(std::size_t i, std::string_view key, std::int64_t fallback) const {
   return symInteger(i, key, fallback);
 }
@@ -69,7 +75,6 @@ bool PythonCall::flag(std::size_t i, std::string_view key, bool fallback) const 
   if (value == nullptr) return fallback;
   if (value->isNone()) return false;
   if (const bool* given = value->as<bool>()) return *given;
-  if (const auto* whole = value->as<std::int64_t>()) return *whole != 0;
   if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
     return ShapeEnv::current()->specialiseReal(symbolic->value) != 0;
   refuse(*this, key, "a bool");

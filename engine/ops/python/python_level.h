@@ -22,11 +22,13 @@ struct PythonCall {
   Value get(std::size_t i, std::string_view key, Value fallback = {}) const;
   /// ShapeMismatch when it is no tensor.
   Result<Tensor> tensor(std::size_t i, std::string_view key) const;
+  /// ShapeMismatch when one of these keywords is something else than a tensor or None.
+  Result<void> checkTensors(std::initializer_list<std::string_view> keys) const;
   /// A symbolic one is specialised.
   std::int64_t integer(std::size_t i, std::string_view key, std::int64_t fallback) const;
   SymInt symInteger(std::size_t i, std::string_view key, SymInt fallback) const;
   double number(std::size_t i, std::string_view key, double fallback) const;
-  bool flag(std::size_t i, std::string_view key, bool fallback) const;
+  bool flag(std::size_t i, std::string_view key, bool fallback) const;  ///< None is false, a number refused
   /// What Python's `if` makes of an argument: numbers other than 0, lists and texts that are not empty. For functions
   /// that PyTorch wrote in Python; its argument parser takes bools alone, as flag() does.
   bool truth(std::size_t i, std::string_view key, bool fallback) const;

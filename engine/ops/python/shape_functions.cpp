@@ -72,9 +72,9 @@ Result<Value> dimOrder(const PythonCall& call) {
 /// The factors in one matrix, pivots, and what went wrong where it is asked for.
 Result<Value> lu(const PythonCall& call) {
   KERF_TRY(const Value all, call.aten("_lu_with_info.default", {call.get(0, "A"), call.get(1, "pivot"),
-                                                                Value(!call.flag(2, "get_infos", false))}));
+                                                                Value(!call.truth(2, "get_infos", false))}));
   ValueList results = all.list();
-  if (!call.flag(2, "get_infos", false)) results.resize(2);
+  if (!call.truth(2, "get_infos", false)) results.resize(2);
   return Value(std::move(results));
 }
 

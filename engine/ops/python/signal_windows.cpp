@@ -12,7 +12,7 @@ namespace {
 class Window {
  public:
   explicit Window(const PythonCall& call)
-      : m_call(call), m_count(call.integer(0, "M", 0)), m_symmetric(call.flag(SIZE_MAX, "sym", true)) {}
+      : m_call(call), m_count(call.integer(0, "M", 0)), m_symmetric(call.truth(SIZE_MAX, "sym", true)) {}
 
   std::int64_t count() const { return m_count; }
   /// A periodic window is a symmetric one longer by one, cut.
@@ -22,7 +22,13 @@ class Window {
   Result<void> check() const {
     if (m_count < 0)
       return fail(ErrorCode::BadInput, "{}: a window must have a non-negative length, got {}", m_call.name, m_count);
-    const Value dtype = m_call.get(SIZE_MAX, "dtype");
+    constexpr std::string_view strict[] = {"cosine", "exponential", "gaussian"};  // others look at a length of 1 first
+    const bool takesTruth = std::ranges::find(strict, m_call.name) == std::end(strict);
+    if (const Value length = m_call.get(0, "M"); length.isNone() || (length.as<bool>() != nullptr && !takesTruth))
+      return fail(ErrorCode::BadInput, "{}: argument 'M' must be an int", m_call.name);
+    const Value dtype = m_call.get(SIZE_MAX, "dtype"), layout = m_call.get(SIZE_MAX, "layout");
+    if (layout.isList() || isNumber(layout))
+      return fail(ErrorCode::BadInput, "{}: a window must be strided", m_call.name);
     if (const auto* given = dtype.as<DType>(); given != nullptr && !isFloating(*given))
       return fail(ErrorCode::BadInput, "{}: a window must be of a floating dtype", m_call.name);
     return {};

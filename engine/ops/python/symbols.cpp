@@ -85,7 +85,7 @@ Result<Value> mathPow(const BoundArguments& args) {
 }
 
 Result<Value> absolute(const BoundArguments& args) {
-  if (args.values[0].isTensor()) return mismatch(args, "expects a number");
+  if (args.values[0].isTensor()) return callOp("aten.abs.default"_op, args.values);
   if (const auto whole = integerOf(args.values[0])) {
     if (*whole == INT64_MIN) return mismatch(args, "the absolute value overflows");
     return Value(std::abs(*whole));
@@ -172,6 +172,11 @@ Result<Value> numberShape(const BoundArguments& args) {
   return fail(ErrorCode::UnsupportedOp, "{}: not possible with symbolic numbers", args.opName());
 }
 
+Result<Value> absoluteShape(const BoundArguments& args) {
+  if (args.values[0].isTensor()) return inferShapes("aten.abs.default"_op, args.values, {});
+  return numberShape(args);
+}
+
 constexpr OpRow number(const char* schema, Kernel kernel) { return {schema, none, numberShape, kernel}; }
 
 constexpr OpRow symbolRows[] = {
@@ -188,7 +193,7 @@ constexpr OpRow symbolRows[] = {
     number("math::cos(Any a) -> Any", mathUnary<std::cos>),
     number("math::tanh(Any a) -> Any", mathUnary<std::tanh>),
     number("math::pow(Any a, Any b) -> Any", mathPow),
-    number("builtins::abs(Any a) -> Any", absolute),
+    {"builtins::abs(Any a) -> Any", none, absoluteShape, absolute},
     compositeRow(bitwise, "operator::xor(Any a, Any b) -> Any"),
     compositeRow(bitwise, "operator::lshift(Any a, Any b) -> Any"),
     compositeRow(bitwise, "operator::rshift(Any a, Any b) -> Any"),

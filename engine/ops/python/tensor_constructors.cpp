@@ -115,6 +115,8 @@ Result<Value> newTensor(const PythonCall& call) {
 Result<Value> asTensor(const PythonCall& call) {
   const Value data = call.get(0, "data").isNone() ? call.get(0, "obj") : call.get(0, "data");
   const std::optional<DType> dtype = wantedDtype(call);
+  if (const Value copy = call.get(SIZE_MAX, "copy"); !data.isTensor() && copy.as<bool>() && !*copy.as<bool>())
+    return fail(ErrorCode::BadInput, "{}: with copy=False the data must be a tensor", call.name);
   if (!data.isTensor()) return fromData(call, data, dtype);
   if (!dtype || *dtype == data.tensor().dtype()) return data;
   return call.aten("_to_copy.default", {data}, {{"dtype", Value(*dtype)}});

@@ -75,7 +75,16 @@ Result<Value> typeOfResult(const PythonCall& call) {
   return Value(type.dtype());
 }
 
-Result<Value> isTensorObject(const PythonCall& call) { return Value(call.get(0, "obj").isTensor()); }
+/// is_tensor(obj, /)
+Result<Value> isTensorObject(const PythonCall& call) {
+  if (call.positional != 1) return fail(ErrorCode::BadInput, "{}: its argument must stand by position", call.name);
+  return Value(call.get(0, "obj").isTensor());
+}
+/// is_storage(obj, /): graphs hold none.
+Result<Value> isStorageObject(const PythonCall& call) {
+  if (call.positional != 1) return fail(ErrorCode::BadInput, "{}: its argument must stand by position", call.name);
+  return Value(false);
+}
 
 constexpr PythonRow factRows[] = {
     {"Tensor.has_names", isNever},
@@ -93,7 +102,7 @@ constexpr PythonRow factRows[] = {
     {"torch.can_cast", castable},
     {"torch.result_type", typeOfResult},
     {"torch.is_tensor", isTensorObject},
-    {"torch.is_storage", isOff},
+    {"torch.is_storage", isStorageObject},
     {"torch.are_deterministic_algorithms_enabled", isOff},
     {"torch.is_deterministic_algorithms_warn_only_enabled", isOff},
     {"torch.is_inference_mode_enabled", isOff},

@@ -51,6 +51,7 @@ std::optional<bool> comparedWithOther(std::string_view name, const ValueList& ar
 
 std::string tensorOperator(std::string_view target) {
   if (target == "operator.neg") return "torch.ops.aten.neg.default";
+  if (target == "builtins.abs") return "torch.ops.aten.abs.default";
   for (const std::string_view module : {"operator.", "torch."}) {
     if (!target.starts_with(module)) continue;
     const std::string_view name = target.substr(module.size());

@@ -1,5 +1,6 @@
 #include "engine/passes/post_grad/post_grad_passes.h"
 
+#include "engine/ops/core/op_math.h"
 #include "engine/passes/call_arguments.h"
 #include "engine/passes/call_replacement.h"
 #include "engine/passes/node_facts.h"
@@ -43,12 +44,21 @@ std::optional<Product> boundProduct(const Graph& graph, const Node& node, const 
   return product;
 }
 
+/// The value in `dtype`; nothing of what could not be written.
+Value converted(CallWriter& call, const Value& value, DType dtype) {
+  if (!value.isTensor() || value.tensor().dtype() == dtype) return value;
+  return call("prims.convert_element_type.default"_op, {value, dtype});
+}
+
+/// 16-bit floats are multiplied and summed in float32 and rounded once, as products do.
 Value written(CallWriter& call, const Product& product, std::span<const Value> inputs) {
-  const Value rows = call("aten.unsqueeze.default"_op, {inputs[0], product.innerDim + 1});
-  const Value columns = call("aten.unsqueeze.default"_op, {inputs[1], product.innerDim - 1});
+  const DType dtype = inputs[0].tensor().dtype(), wide = opMathType(dtype);
+  const Value rows = call("aten.unsqueeze.default"_op, {converted(call, inputs[0], wide), product.innerDim + 1});
+  const Value columns = call("aten.unsqueeze.default"_op, {converted(call, inputs[1], wide), product.innerDim - 1});
   const Value products = call("aten.mul.Tensor"_op, {rows, columns});
-  const Value sum = call("aten.sum.dim_IntList"_op, {products, ValueList(1, Value(product.innerDim))});
-  return inputs.size() < 3 ? sum : call("aten.add.Tensor"_op, {sum, inputs[2]});
+  Value result = call("aten.sum.dim_IntList"_op, {products, ValueList(1, Value(product.innerDim))});
+  if (inputs.size() == 3) result = call("aten.add.Tensor"_op, {result, converted(call, inputs[2], wide)});
+  return converted(call, result, dtype);
 }
 
 Result<void> runDecomposeMm(GraphModule& module, const PassContext& context) {

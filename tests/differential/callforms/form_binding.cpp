@@ -48,6 +48,21 @@ class BindingCaller : public OpCaller {
   mutable Json m_last = Json::object();
 };
 
+/// The graph that returns its inputs behind its results: as they are under their names at the end.
+GraphModule withInputs(const GraphModule& module) {
+  GraphModule changed = module;
+  const NodeId output = changed.graph.outputNode();
+  ArgumentList results;
+  const Argument& given = changed.graph.node(output).args()[0];
+  if (const ListArgument* list = given.asList())
+    results = list->items;
+  else
+    results.push_back(given);
+  for (const NodeId input : changed.graph.placeholders()) results.emplace_back(input);
+  changed.graph.setArgs(output, {Argument::tuple(std::move(results))});
+  return changed;
+}
+
 /// `inputs` become what the run left of them.
 Result<Value> ran(const RecordedForm& form, ValueList& inputs, bool compiled) {
   if (!compiled) {
@@ -64,8 +79,11 @@ Result<Value> ran(const RecordedForm& form, ValueList& inputs, bool compiled) {
     KERF_TRY(Value result, interpreter.finish());
     return result;
   }
-  KERF_TRY(const auto graph, compileFx(form.module, {}));
-  return graph->run(inputs);
+  KERF_TRY(const auto graph, compileFx(withInputs(form.module), {}));
+  KERF_TRY(const Value result, graph->run(inputs));
+  ValueList all = result.list();
+  for (std::size_t i = inputs.size(); i-- > 0; all.pop_back()) inputs[i] = all.back();
+  return all.size() == 1 ? all[0] : Value(std::move(all));
 }
 
 /// Without the numbers of tensors.

@@ -281,7 +281,7 @@ class Maker:
             call.args[at] = self.rng.choice([f"[{call.args[at]}]", f"({call.args[at]},)"])
 
     def spread(self, call, form):
-        lists = [at for at, value in enumerate(call.args) if value[0] in "[(" and len(value) > 2]
+        lists = [at for at, value in enumerate(call.args) if isinstance(ast.parse(value, mode="eval").body, (ast.List, ast.Tuple))]
         if lists:
             at = self.rng.choice(lists)
             call.args[at:at + 1] = [ast.unparse(item) for item in ast.parse(call.args[at], mode="eval").body.elts]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/ir/tensor_objects.h"
 #include "engine/symbolic/shape_env.h"
 #include "tests/differential/fuzzgraph/op_nature.h"
 
@@ -248,7 +249,17 @@ void GraphBuilder::write(const PlannedCall& call, const Value& result, bool roun
   for (const auto& [name, operand] : call.keywords) kwargs.emplace_back(name, placed(operand.argument));
   const NodeId id = module.graph.callFunction(call.target, std::move(args), std::move(kwargs), call.name);
   addFrontNode(id);
+  learnReshaped(id, result);
   learn(id, result, rounded);
+}
+
+/// What a call turned (transpose_) is known as it is now, under all its names.
+void GraphBuilder::learnReshaped(NodeId call, const Value& result) {
+  const std::vector<NodeId> operands = reshapedOperands(module.graph.node(call));
+  if (operands.size() != 1 || !result.isTensor()) return;
+  const TensorObjects objects(module.graph);
+  for (KnownTensor& known : m_tensors)
+    if (objects.first(known.node) == objects.first(operands[0])) known.tensor = result.tensor();
 }
 
 void GraphBuilder::learn(NodeId node, const Value& value, bool rounded) {

@@ -104,6 +104,7 @@ class GraphBuilder {
   NodeId placeInput(const FreshInput& input);
   void placeFresh();
   Argument placed(const Argument& argument) const;
+  void learnReshaped(NodeId call, const Value& result);
   void learn(NodeId node, const Value& value, bool rounded);
   void nameSymbols(NodeId input, const Tensor& tensor);
   void addFrontNode(NodeId node);

@@ -13,6 +13,7 @@ struct SeededOptions {
   std::uint64_t seed = 1;
   int count = 20;      ///< changes that have an effect, of each compilation; 0: verify it as it was recorded
   bool two = false;    ///< in two stages at once
+  bool nan = false;    ///< floating inputs have NaN and infinities at drawn places
   bool shout = false;  ///< print every change
 };
 

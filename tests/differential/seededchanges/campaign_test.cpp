@@ -30,6 +30,8 @@ void expectSeen(const SeededOptions& options) {
 }
 
 TEST(SeededChanges, OneIsSeenAndItsStageNamed) { expectSeen({.seed = 7, .count = 12}); }
+/// NaN of the inputs hide no change.
+TEST(SeededChanges, OneIsSeenBesideNaN) { expectSeen({.seed = 9, .count = 8, .nan = true}); }
 TEST(SeededChanges, TwoAreBothNamed) { expectSeen({.seed = 8, .count = 8, .two = true}); }
 
 }  // namespace

@@ -12,6 +12,7 @@ constexpr const char* usage = R"(usage: kerf_seeded_changes [options] LOG...
   --seed N    another seed makes other changes (1)
   --count N   changes with an effect, of each compilation (20); 0: verify it as it was recorded
   --two       in two stages at once
+  --nan       inputs have NaN and infinities at drawn places
   --all       print every change
 )";
 
@@ -28,6 +29,8 @@ bool read(int argc, char** argv, Arguments& arguments) {
     const std::string_view name = argv[i];
     if (name == "--two")
       arguments.options.two = true;
+    else if (name == "--nan")
+      arguments.options.nan = true;
     else if (name == "--all")
       arguments.options.shout = true;
     else if (name == "--seed" && i + 1 < argc && number(argv[i + 1], arguments.options.seed))

@@ -24,7 +24,7 @@ struct CallChecker {
     auto compiled = compileBare(graph.module, backend);
     const Result<RunResult> given =
         compiled ? runOnCopies(**compiled, graph.inputs) : Result<RunResult>(fail(compiled.error()));
-    if (std::string problem = difference(backend, reference, given); !problem.empty())
+    if (std::string problem = difference(backend, reference, given, graph.module, graph.inputs); !problem.empty())
       result.problems.push_back(std::move(problem));
   }
 

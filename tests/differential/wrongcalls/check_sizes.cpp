@@ -59,7 +59,7 @@ CheckResult checkSizes(const SizedCase& sized, const std::function<void(std::str
     const Result<RunResult> given =
         compiled ? runOnCopies(**compiled, inputs) : Result<RunResult>(fail(compiled.error()));
     if (!compiled && i > 0) break;  // the first run says so
-    std::string problem = difference("llvm", reference, given);
+    std::string problem = difference("llvm", reference, given, module, inputs);
     if (problem.empty() && !reference && i == 0 && refusedByShapes(module)) {
       onStep("cuda");
       const auto cuda = compileAt(sized.module, inputs, "cuda");

@@ -78,7 +78,8 @@ bool saysTheSame(const Error& given, const Error& expected) {
          essenceOf(given) == essenceOf(expected);
 }
 
-std::string difference(const std::string& backend, const Result<RunResult>& reference, const Result<RunResult>& given) {
+std::string difference(const std::string& backend, const Result<RunResult>& reference, const Result<RunResult>& given,
+                       const GraphModule& module, const ValueList& inputs) {
   if (!reference && given)
     return fmt::format("{}: accepts what the interpreter refuses: {}", backend, reference.error().message);
   if (!reference) {
@@ -87,9 +88,12 @@ std::string difference(const std::string& backend, const Result<RunResult>& refe
   }
   if (!given) return fmt::format("{}: refuses what the interpreter takes: {}", backend, given.error().text());
   if (holdsHalfComplex(reference->outputs)) return {};  // nothing compares them
-  if (const auto differs = fuzzgraph::disagreement(*reference, *given, {}))
-    return fmt::format("{}: {}: {}", backend, differs->kind, differs->what);
-  return {};
+  auto differs = fuzzgraph::disagreement(*reference, *given, {});
+  if (differs && differs->kind == "values") {
+    const auto wide = fuzzgraph::interpreted(module, inputs, true);
+    if (wide) differs = fuzzgraph::disagreement(*reference, *given, *wide);
+  }
+  return differs ? fmt::format("{}: {}: {}", backend, differs->kind, differs->what) : std::string();
 }
 
 }  // namespace kerf::wrongcalls

@@ -22,8 +22,9 @@ Result<fuzzgraph::RunResult> expectedOf(const GraphModule& module, Result<fuzzgr
 /// buffers before any call runs, so that it may lack memory first. What has no kernel at all is refused by its shape rule,
 /// if that comes first.
 bool saysTheSame(const Error& given, const Error& expected);
-/// "llvm: other words: …"; empty where `given` is as it must be after `reference`.
+/// "llvm: other words: …"; empty where `given` is as it must be after `reference`. Values that round in another way are
+/// judged beside the graph's results in fp64.
 std::string difference(const std::string& backend, const Result<fuzzgraph::RunResult>& reference,
-                       const Result<fuzzgraph::RunResult>& given);
+                       const Result<fuzzgraph::RunResult>& given, const GraphModule& module, const ValueList& inputs);
 
 }  // namespace kerf::wrongcalls
