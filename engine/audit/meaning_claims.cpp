@@ -10,7 +10,10 @@
 #include <fmt/ranges.h>
 
 #include "engine/audit/meaning/graph_run.h"
+#include "engine/audit/meaning/number_difference.h"
 #include "engine/audit/meaning/program_run.h"
+#include "engine/audit/meaning/redrawn_inputs.h"
+#include "engine/audit/meaning/seen_results.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline audit {
@@ -60,36 +63,6 @@ ValueList positive(const ValueList& inputs) {
   return made;
 }
 
-struct Difference {
-  std::size_t element = 0;
-  double given = 0, wanted = 0;
-};
-
-bool isSameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-std::optional<Difference> firstDifference(const NumberArray& given, const NumberArray& wanted, bool isFloat) {
-  if (given.data() == wanted.data()) return std::nullopt;
-  std::size_t first = 0;
-  while (first < wanted.size() && isSameNumber(given[first], wanted[first])) ++first;
-  if (first == wanted.size()) return std::nullopt;
-  double scale = 0;
-  std::size_t counted = 0;
-  for (const double each : wanted)
-    if (std::isfinite(each) && std::abs(each) < 1e12) {
-      scale += std::abs(each);
-      ++counted;
-    }
-  scale = counted == 0 ? 0 : scale / double(counted);
-  for (std::size_t i = first; i < wanted.size(); ++i) {
-    const double a = given[i], b = wanted[i];
-    if (isSameNumber(a, b)) continue;
-    const double slack = isFloat ? 1e-5 * (std::abs(a) + std::abs(b) + scale) : 0;
-    if (std::isfinite(a) && std::isfinite(b) && std::abs(a - b) <= slack) continue;
-    return Difference{i, a, b};
-  }
-  return std::nullopt;
-}
-
 std::string placeText(std::size_t element, const Sizes& sizes) {
   std::vector<std::int64_t> at(sizes.size());
   auto rest = std::int64_t(element);
@@ -103,7 +76,7 @@ struct Finding {
   State state = State::Same;
   std::string subject, why, example;
   std::optional<std::size_t> output;  ///< in the graph's list of outputs
-  Difference difference;
+  NumberDifference difference;
   const RunMemory* memory = nullptr;
   int line = 0;  ///< of a call whose operands no node has
 };
@@ -177,8 +150,13 @@ class Comparison {
     }
     if (!got.isKnown) return;
     const auto difference = firstDifference(got.values, numbers->values, isFloating(numbers->dtype));
-    finding.state = difference ? Finding::State::Different : Finding::State::Same;
-    if (!difference) return;
+    if (!difference) {
+      const bool isSure = isSameForSure(got.values, numbers->values, isFloating(numbers->dtype));
+      finding.state = isSure ? Finding::State::Same : Finding::State::Unknown;
+      finding.why = "it differs by what rounding may explain, and may not";
+      return;
+    }
+    finding.state = Finding::State::Different;
     finding.difference = *difference;
     finding.why = fmt::format("it does not compute what the graph's nodes give: {} differs", finding.subject);
     finding.example =
@@ -310,6 +288,7 @@ class MeaningClaims {
     if (!problem.empty()) return unknown(problem);
     std::vector<Finding> findings = Comparison(m_nodes, m_outcome).findings();
     if (hasDifferent(findings)) settleRounding(findings);
+    if (!m_isStopped) drawAgain(findings, *elements);
     if (m_isStopped) return false;
     claimSame(findings);
     if (!hasDifferent(findings)) return true;
@@ -356,6 +335,67 @@ class MeaningClaims {
     return {};
   }
 
+  /// What is the nodes' on one draw of inputs may be so by chance: it is known where it is on others, too, and where
+  /// they change it. A large graph is run once.
+  void drawAgain(std::vector<Finding>& findings, double elements) {
+    constexpr double mostDrawnAgain = 4e6;
+    SeenResults seen(m_graph);
+    seen.add(m_nodes.outputs);
+    const bool isAgain = elements <= mostDrawnAgain;
+    const ValueList given = m_inputs;
+    RedrawnInputs inputs(m_graph, given, m_wasNan);
+    m_wasNan = true;
+    if (isAgain) inputs.fit([this](const ValueList& values) { return canRun(values); });
+    for (int which = 1; isAgain && which < inputs.draws() && goesOn(); ++which) {
+      m_inputs = inputs.draw(which);
+      const std::string problem = run(false);
+      if (m_isStopped) break;
+      if (problem.empty()) seen.add(m_nodes.outputs);
+      keepSame(findings, problem.empty() ? Comparison(m_nodes, m_outcome).findings() : std::vector<Finding>(), problem);
+    }
+    m_inputs = given;
+    keepSeen(findings, seen, isAgain);
+  }
+
+  bool canRun(const ValueList& values) {
+    const DrawnOperators ops(referenceOps(), drawnKinds(m_program, m_graph));
+    return runGraph(m_graph, values, ops, false, [this] { return goesOn(); }).has_value();
+  }
+
+  /// `there`: what was found on other inputs.
+  static void keepSame(std::vector<Finding>& findings, const std::vector<Finding>& there, const std::string& problem) {
+    for (Finding& finding : findings) {
+      if (finding.state != Finding::State::Same) continue;
+      const auto other = std::ranges::find(there, finding.subject, &Finding::subject);
+      if (problem.empty() && (other == there.end() || other->state == Finding::State::Same)) continue;
+      finding.state = Finding::State::Unknown;
+      finding.why = !problem.empty() ? problem
+                    : other->state == Finding::State::Different
+                        ? "it is what the nodes give on some inputs only: " +
+                              (other->example.empty() ? other->why : other->example)
+                        : other->why;
+    }
+    if (!problem.empty()) return;
+    // A call whose operands no node has is a finding of its own.
+    const auto mismatch = std::ranges::find_if(there, [](const Finding& each) { return each.line > 0; });
+    if (mismatch == there.end()) return;
+    for (Finding& finding : findings) {
+      if (finding.state != Finding::State::Same) continue;
+      finding.state = Finding::State::Unknown;
+      finding.why = "it is what the nodes give on some inputs only: " + mismatch->why;
+    }
+  }
+
+  static void keepSeen(std::vector<Finding>& findings, const SeenResults& seen, bool isAgain) {
+    for (Finding& finding : findings) {
+      if (finding.state != Finding::State::Same || !finding.output) continue;
+      std::string why = seen.whyNotTold(*finding.output, isAgain);
+      if (why.empty()) continue;
+      finding.state = Finding::State::Unknown;
+      finding.why = std::move(why);
+    }
+  }
+
   /// What another rounding would change is not known.
   void settleRounding(std::vector<Finding>& findings) {
     for (int which = 0; which < 4 && goesOn() && hasDifferent(findings); ++which) {
@@ -371,7 +411,7 @@ class MeaningClaims {
   static bool isStable(const Finding& finding, const GraphRun& other) {
     if (!finding.output) return true;
     const auto numbers = numbersOf(other.outputs[*finding.output].tensor());
-    const Difference& apart = finding.difference;
+    const NumberDifference& apart = finding.difference;
     if (!numbers || apart.element >= numbers->values.size()) return false;
     const double there = numbers->values[apart.element];
     const double moved = std::abs(there - apart.wanted), missed = std::abs(apart.given - apart.wanted);
