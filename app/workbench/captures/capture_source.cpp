@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "app/workbench/captures/exported_programs.h"
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/shared_page.h"
 #include "app/workbench/captures/store_id.h"
@@ -101,6 +102,11 @@ Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& te
   KERF_TRY(const auto rows, store->graphs(captureId));
   KERF_TRY(const auto origin, store->capture(captureId));
   KERF_TRY(auto folder, TemporaryFolder::create());
+  std::map<std::string, std::string> exported;
+  if (origin.kind == "program" && origin.fileCount > 0) {
+    KERF_TRY(const std::string log, programLogText(*store, captureId));
+    exported = exportedTexts(log);
+  }
   std::optional<Capture> whole;
   for (const auto& row : rows) {
     KERF_TRY(const auto file, store->materialize(row.id, folder.path() / std::to_string(row.ordinal)));
@@ -108,6 +114,8 @@ Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& te
     if (one.graphs.empty()) return fail(ErrorCode::Internal, "graph c{}/g{} reads back empty", captureId, row.ordinal);
     one.graphs.front().name = row.name;
     nameOriginal(one.graphs.front(), file, origin.path);
+    if (const auto text = exported.find(row.name); text != exported.end())
+      applyExported(text->second, one.graphs.front());
     if (!whole)
       whole = std::move(one);
     else

@@ -1,10 +1,10 @@
 #include "app/workbench/programs/stored_program.h"
 
 #include <fstream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/captures/exported_programs.h"
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/store_id.h"
 #include "engine/process/temporary_folder.h"
@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr const char* logName = "program.json";
 
 std::string dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
@@ -64,7 +62,7 @@ std::string identityOf(const CapturedProgram& program, const std::string& source
 }
 
 Result<fs::path> writeLog(const fs::path& folder, const std::string& text) {
-  const fs::path path = folder / logName;
+  const fs::path path = folder / programLogName;
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
@@ -89,7 +87,7 @@ Result<std::int64_t> storeProgram(Workbench& bench, const CapturedProgram& progr
   row.contentHash = identityOf(program, source, row);
   KERF_TRY(const auto folder, TemporaryFolder::create());
   KERF_TRY(const fs::path file, writeLog(folder.path(), logText(program, source)));
-  row.files.push_back({logName, file});
+  row.files.push_back({programLogName, file});
   return store->addCapture(row);
 }
 
@@ -104,13 +102,7 @@ Result<std::string> storedProgramLog(Workbench& bench, const std::string& captur
   if (row.fileCount == 0)
     return fail(ErrorCode::NotFound, "{} was captured by an older Kerf, which kept only its graphs: capture {} again",
                 capture, row.path);
-  KERF_TRY(const auto folder, TemporaryFolder::create());
-  KERF_TRY(const fs::path path, store->materializeFiles(id->number, folder.path()));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(ErrorCode::Environment, "{} cannot be read", path.string());
-  return std::move(text).str();
+  return programLogText(*store, id->number);
 }
 
 }  // namespace kerf::workbench
