@@ -144,11 +144,17 @@ Result<void> noTruth(const BoundArguments& args) {
   return {};
 }
 
+/// abs(self): the kernel of CUDA takes bool.
+Result<void> noTruthOnCpu(const BoundArguments& args) {
+  const Tensor* self = args.tensorIf(0);
+  return self && self->device().type == "cuda" ? Result<void>{} : noTruth(args);
+}
+
 /// abs_(self): the result of a complex tensor is real.
 Result<void> realInPlace(const BoundArguments& args) {
   const Tensor* self = args.tensorIf(0);
   if (self && isComplex(self->dtype())) return mismatch(args, "not possible in place for complex tensors");
-  return noTruth(args);
+  return noTruthOnCpu(args);
 }
 
 /// cov(self, *, correction, fweights, aweights)
@@ -268,7 +274,7 @@ constexpr OperandRule argumentRules[] = {
     {"aten::lerp aten::lerp_", lerpDtypes},
     {"aten::isclose aten::allclose", comparedNan},
     {"aten::remainder aten::remainder_ aten::fmod aten::fmod_", notTruths},
-    {"aten::abs aten::absolute", noTruth},
+    {"aten::abs aten::absolute", noTruthOnCpu},
     {"aten::abs_ aten::absolute_", realInPlace},
     {"aten::cov", covarianceOperands},
     {"aten::corrcoef", noTruth},

@@ -97,12 +97,18 @@ Value withNumbers(const Value& value) {
   return isKnown ? Value(tensor.itemAsInt()) : value;
 }
 
+/// mean(integers) has no dtype, whatever out= has.
+bool infersDtype(const OutCall& call) {
+  if (!call.name.ends_with("mean") || call.inputs.empty() || !call.inputs[0].isTensor()) return true;
+  return !isIntegral(call.inputs[0].tensor().dtype());
+}
+
 /// A function that makes its result in the dtype of out=.
 void setDtypeOfOut(const OutCall& call, const Value& out, KeywordValues& named) {
   const auto& arguments = call.op->schema.arguments;
   const bool isTaken = out.isTensor() && takesDtypeOfOut(call.name) &&
                        std::ranges::find(arguments, "dtype", &SchemaArgument::name) != arguments.end();
-  if (!isTaken) return;
+  if (!isTaken || !infersDtype(call)) return;
   std::erase_if(named, [](const auto& entry) { return entry.first == "dtype"; });
   named.emplace_back("dtype", Value(out.tensor().dtype()));
 }

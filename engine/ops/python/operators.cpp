@@ -172,8 +172,7 @@ Result<Value> withoutLeadingOnes(const PythonCall& call, const Value& value, con
 }
 
 /// Where one mask alone chooses, one value of another dtype is converted (masked_fill); elsewhere the dtypes must agree.
-bool fillsMask(const Value& index, const Picked& picked) {
-  if (index.as<bool>() != nullptr) return true;
+bool fillsMask(const Picked& picked) {
   std::size_t masks = 0;
   for (const Value& item : picked.tensors) {
     if (item.isNone()) continue;
@@ -187,6 +186,12 @@ bool fillsMask(const Value& index, const Picked& picked) {
   return true;
 }
 
+/// x[True] = values is a copy into all of x, which converts.
+bool convertsValue(const Value& index, const Picked& picked, const Tensor& value) {
+  if (index.as<bool>() != nullptr) return true;
+  return guardOrFalse(value.symNumel() == 1) && fillsMask(picked);
+}
+
 Result<Value> setItem(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "a"));
   KERF_TRY(const Picked picked, pick(call, self, call.get(1, "b")));
@@ -195,8 +200,7 @@ Result<Value> setItem(const PythonCall& call) {
     Value source = value;
     if (!source.isTensor()) {
       KERF_TRY(source, call.aten("scalar_tensor.default", {value}, {{"dtype", Value(self.dtype())}}));
-    } else if (source.tensor().dtype() != self.dtype() && guardOrFalse(source.tensor().symNumel() == 1) &&
-               fillsMask(call.get(1, "b"), picked)) {
+    } else if (source.tensor().dtype() != self.dtype() && convertsValue(call.get(1, "b"), picked, source.tensor())) {
       KERF_TRY(source, call.aten("_to_copy.default", {source}, {{"dtype", Value(self.dtype())}}));
     }
     KERF_TRY(source, withoutOnesInFront(call, source));

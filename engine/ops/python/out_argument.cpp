@@ -47,7 +47,9 @@ constexpr OutRule outRules[] = {
     {"clamp_max", OutDtype::ExactNumbers},
     {"clamp_min", OutDtype::ExactNumbers},
     {"clip", OutDtype::ExactNumbers},
+    {"complex", OutDtype::Exact},
     {"conj_physical", OutDtype::Exact},
+    {"cross", OutDtype::Exact},
     {"cumprod", OutDtype::ExactIfGiven},
     {"cumsum", OutDtype::ExactIfGiven},
     {"diag", OutDtype::Exact},
@@ -63,6 +65,7 @@ constexpr OutRule outRules[] = {
     {"hash_tensor", OutDtype::Exact},
     {"heaviside", OutDtype::Exact},
     {"histc", OutDtype::Exact},
+    {"index_add", OutDtype::Exact},
     {"index_copy", OutDtype::Exact},
     {"index_select", OutDtype::Exact},
     {"inner", OutDtype::Exact},
@@ -90,14 +93,23 @@ constexpr OutRule outRules[] = {
     {"nonzero", OutDtype::Exact},
     {"nonzero_static", OutDtype::Exact},
     {"norm", OutDtype::Exact},
+    {"normal", OutDtype::ExactIfGiven},
     {"nuclear_norm", OutDtype::Exact},
     {"ones", OutDtype::ExactIfGiven},
+    {"polar", OutDtype::Exact},
     {"prod", OutDtype::ExactIfGiven},
     {"quantile", OutDtype::Exact},
     {"nanquantile", OutDtype::Exact},
+    {"rand", OutDtype::ExactIfGiven},
+    {"randint", OutDtype::ExactIfGiven},
+    {"randn", OutDtype::ExactIfGiven},
+    {"randperm", OutDtype::ExactIfGiven},
     {"range", OutDtype::ExactIfGiven},
     {"round", OutDtype::Exact},
     {"renorm", OutDtype::Exact},
+    {"scatter", OutDtype::Exact},
+    {"scatter_add", OutDtype::Exact},
+    {"scatter_reduce", OutDtype::Exact},
     {"searchsorted", OutDtype::Exact},
     {"sgn", OutDtype::Exact},
     {"sign", OutDtype::Exact},
@@ -193,17 +205,20 @@ Places placesOf(const Tensor& tensor) {
   return {tensor.offset() * bytes, (last + 1) * bytes};
 }
 
-bool sharesMemory(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
-  if (a.storage() != b.storage() || a.numel() == 0 || b.numel() == 0) return false;
-  const Places x = placesOf(a), y = placesOf(b);
-  return x.begin < y.end && y.begin < x.end;
-}
-
 bool isSameTensor(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
   return a.storage() == b.storage() && a.numel() > 0 && a.offset() == b.offset() && a.sizes() == b.sizes() &&
          a.strides() == b.strides();
+}
+
+/// As far as PyTorch tells: it looks at the places of tensors without holes only.
+bool sharesMemory(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
+  if (a.storage() != b.storage() || a.numel() == 0 || b.numel() == 0) return false;
+  if (isSameTensor(a, b)) return true;
+  if (!isNonOverlappingAndDense(a) || !isNonOverlappingAndDense(b)) return false;
+  const Places x = placesOf(a), y = placesOf(b);
+  return x.begin < y.end && y.begin < x.end;
 }
 
 /// Whether the question is true of `out` and an argument, alone or in a list.

@@ -9,10 +9,17 @@
 namespace kerf::inline ops {
 namespace {
 
-/// Of tensors here it is never so: no names, no lazy conjugation or negation, no memory shared between processes.
+/// Of tensors here it is never so: no names, no lazy negation, no memory shared between processes.
 Result<Value> isNever(const PythonCall& call) {
   KERF_CHECK(call.tensor(0, "self"));
   return Value(false);
+}
+
+/// PyTorch conjugates when values are needed, and says so; which tensors wait for it is not followed here.
+Result<Value> isConjugate(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  if (!isComplex(self.dtype())) return Value(false);
+  return fail(ErrorCode::UnsupportedOp, "{}: whether a complex tensor is conjugated later is not followed", call.name);
 }
 
 /// Settings of the process that a graph does not change.
@@ -88,7 +95,7 @@ Result<Value> isStorageObject(const PythonCall& call) {
 
 constexpr PythonRow factRows[] = {
     {"Tensor.has_names", isNever},
-    {"is_conj", isNever},
+    {"is_conj", isConjugate},
     {"is_neg", isNever},
     {"is_inference", isNever},
     {"is_distributed", isNever},
