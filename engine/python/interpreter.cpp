@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/python/bootstrap.h"
+#include "engine/python/program_line.h"
 
 namespace kerf::inline python {
 namespace {
@@ -56,7 +57,11 @@ PyObject* writeOut(PyObject*, PyObject* args) {
   return PyLong_FromSsize_t(PyUnicode_GetLength(object));
 }
 
+/// place(): " (bug.py, line 3)" of the program.
+PyObject* place(PyObject*, PyObject*) { return makeText(programLine()).release(); }
+
 PyMethodDef functions[] = {{"source", source, METH_O, nullptr},
+                           {"place", place, METH_NOARGS, nullptr},
                            {"builtin", builtin, METH_O, nullptr},
                            {"write", writeOut, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};

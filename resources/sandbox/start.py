@@ -6,7 +6,7 @@ import _kerf
 
 # Modules of the standard library that programs may import. All are loaded before the sandbox closes.
 ALLOWED = """
-__future__ _collections_abc _weakrefset abc argparse array ast base64 binascii bisect builtins calendar cmath codecs
+__future__ _collections_abc _weakrefset abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath codecs
 collections collections.abc colorsys contextlib contextvars copy copyreg csv dataclasses datetime decimal difflib dis enum
 errno fnmatch fractions functools gc genericpath getopt hashlib heapq html importlib importlib.machinery importlib.util
 importlib.abc inspect io itertools json keyword linecache locale logging marshal math numbers opcode operator os os.path
@@ -20,6 +20,16 @@ REFUSED = """
 _ctypes _posixsubprocess _socket ctypes fcntl mmap multiprocessing pty resource select selectors shutil socket ssl
 subprocess
 """.split()
+
+
+# Functions of os that CPython announces to no audit hook, and that need the machine.
+SILENT = """
+access fstat getcwd getcwdb getgroups getloadavg getlogin getpriority lstat memfd_create mkfifo nice pipe pipe2 read readlink
+sched_setaffinity sched_setscheduler setpgid setpriority setsid stat statvfs times umask wait wait3 wait4 waitid waitpid
+write
+""".split()
+
+place = _kerf.place
 
 
 class Stream:
@@ -130,7 +140,8 @@ class Finder:
         if root == "torch":
             return None
         raise ModuleNotFoundError(
-            f"the sandbox refuses the module {name!r}: programs have torch and parts of the standard library", name=name
+            f"the sandbox refuses the module {name!r}: programs have torch and parts of the standard library{place()}",
+            name=name,
         )
 
     @staticmethod
@@ -153,6 +164,67 @@ def close_path():
         sys.modules.pop(name, None)
 
 
+def refuse(what, name, error=PermissionError):
+    """A function in the place of one that the sandbox refuses."""
+
+    def refused(*args, **kwargs):
+        raise error(f"the sandbox refuses {what}: {name}({', '.join(map(repr, args[:1]))[:120]}){place()}")
+
+    refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
+    return refused
+
+
+def refuse_silent():
+    """What the filter would refuse without a word says so, and where."""
+    import _thread
+    import os
+    import posix
+    import threading
+
+    for name in SILENT:
+        if hasattr(os, name):
+            setattr(os, name, refuse("files and processes", "os." + name))
+            setattr(posix, name, getattr(os, name))
+    thread = refuse("starting a thread", "_thread.start_new_thread", RuntimeError)
+    _thread.start_new_thread = _thread.start_new = threading._start_new_thread = thread
+
+
+class Waiting:
+    """What an event loop waits with: time passes, and nothing comes from outside."""
+
+    def select(self, timeout):
+        import time
+
+        if timeout is None:
+            raise RuntimeError("every task waits for another: nothing from outside wakes one in the sandbox")
+        time.sleep(max(timeout, 0))
+        return []
+
+    def close(self):
+        pass
+
+
+def open_event_loops():
+    """asyncio without sockets: tasks run, sleep and wait for each other."""
+    from asyncio import base_events, events
+
+    class EventLoop(base_events.BaseEventLoop):
+        def __init__(self):
+            super().__init__()
+            self._selector = Waiting()
+
+        def _process_events(self, event_list):
+            pass
+
+        def _write_to_self(self):
+            pass
+
+    class EventLoopPolicy(events.BaseDefaultEventLoopPolicy):
+        _loop_factory = EventLoop
+
+    events.set_event_loop_policy(EventLoopPolicy())
+
+
 sys.stdin = NoInput()
 sys.stdout = sys.__stdout__ = Stream("<stdout>", False)
 sys.stderr = sys.__stderr__ = Stream("<stderr>", True)
@@ -160,5 +232,8 @@ load_allowed()
 import linecache
 
 linecache.checkcache = lambda filename=None: None
+refuse_silent()
+open_event_loops()
 close_path()
+sys.executable = ""
 sys.argv = ["program"]

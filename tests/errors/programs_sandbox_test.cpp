@@ -64,6 +64,39 @@ INSTANTIATE_TEST_SUITE_P(
                 "PermissionError: the sandbox refuses"}),
     [](const auto& info) { return info.param.name; });
 
+TEST(SandboxPlaces, RefusalsNameTheLineOfTheProgram) {
+  struct Place {
+    const char* text;
+    const char* place;
+  };
+  for (const Place& place :
+       {Place{"\n\nimport numpy", "(hostile.py, line 3)"},
+        Place{"def f():\n    import ctypes\nf()", "(hostile.py, line 2)"},
+        Place{"import importlib\n\nimportlib.import_module('scipy.linalg')", "(hostile.py, line 3)"},
+        Place{"import os\nos.stat('/')", "os.stat('/') (hostile.py, line 2)"},
+        Place{"import os\n\nprint(os.getcwd())", "os.getcwd() (hostile.py, line 3)"},
+        Place{"import posix\nposix.pipe()", "os.pipe() (hostile.py, line 2)"},
+        Place{"import _thread\n_thread.start_new_thread(print, ())", "(hostile.py, line 2)"},
+        Place{"import threading\n\nthreading.Thread(target=print).start()", "(hostile.py, line 3)"}}) {
+    const ProgramAnswer answer = answerOf(place.text);
+    EXPECT_TRUE(answer.exception.ends_with(place.place)) << answer.exception;
+    EXPECT_NE(answer.exception.find("the sandbox refuses"), std::string::npos) << answer.exception;
+  }
+}
+
+/// Tasks that run, sleep and wait for each other need nothing of the machine.
+TEST(SandboxPlaces, AsyncProgramsRun) {
+  const ProgramAnswer answer = answerOf(
+      "import asyncio\n"
+      "async def twice(n):\n    await asyncio.sleep(0.001)\n    return 2 * n\n"
+      "async def main():\n    return await asyncio.gather(*map(twice, range(3)))\n"
+      "print(asyncio.run(main()))\n"
+      "async def forever(): await asyncio.Event().wait()\n"
+      "try: asyncio.run(forever())\n"
+      "except RuntimeError as error: print(error)\n");
+  EXPECT_EQ(answer.output, "[0, 2, 4]\nevery task waits for another: nothing from outside wakes one in the sandbox\n");
+}
+
 TEST(SandboxLimits, EndlessLoopEndsWithItsTime) {
   ProgramLimits limits;
   limits.timeout = std::chrono::milliseconds(3000);
