@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 
 #include "app/cli/terminal.h"
+#include "app/workbench/protocol/programs.h"
 
 namespace kerf::cli {
+
+using workbench::mayBeProgram;
+
 namespace {
 
 struct HintRow {
@@ -57,6 +61,8 @@ std::string hintText(const Hint& hint) {
 
 void complainOf(const Error& error) {
   complain(Tone::Error, error.text());
+  if (mayBeProgram(error) && !error.file.empty() && error.message.find("`kerf capture") == std::string::npos)
+    complain(Tone::Hint, fmt::format("run `kerf capture {}`: {}", error.file, whatCapturingDoes));
   if (const std::string hint = hintText(error.hint); !hint.empty()) complain(Tone::Hint, hint);
 }
 

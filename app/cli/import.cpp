@@ -44,8 +44,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths) {
 
 /// With how to get graphs of a Python program.
 Error withCapture(Error error, const std::string& path) {
-  if (mayBeProgram(error))
-    error.message += fmt::format("; `kerf capture {}` runs a program in a sandbox and captures what it compiles", path);
+  if (mayBeProgram(error)) error.message += fmt::format("; run `kerf capture {}`: {}", path, whatCapturingDoes);
   return error;
 }
 

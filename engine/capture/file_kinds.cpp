@@ -107,13 +107,14 @@ const FileKind* fileKindOf(const ImportSource& source) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
-std::string describeContent(std::string_view text) {
+std::string describeContent(std::string_view text, const std::filesystem::path& path) {
   if (text.empty()) return "empty";
   for (const FileSignature& signature : signatures)
     if (text.starts_with(signature.bytes)) return std::string(signature.meaning);
   const std::string_view head = text.substr(0, recognitionBytes);
   if (head.find('\0') != std::string_view::npos) return "a binary file of no known kind";
-  if (head.find("def ") != std::string_view::npos || head.find("import ") != std::string_view::npos)
+  if (path.extension() == ".py" || head.find("def ") != std::string_view::npos ||
+      head.find("import ") != std::string_view::npos)
     return "Python without a captured graph";
   return "text without a graph";
 }

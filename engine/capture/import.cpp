@@ -65,7 +65,7 @@ Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, con
   return failAtFile(ErrorCode::BadInput, path,
                     fmt::format("this is {}; a repro.py, a graph's text, a .pt2, a TORCH_TRACE log or a debug folder "
                                 "is expected",
-                                describeContent(source.text)));
+                                describeContent(source.text, path)));
 }
 
 /// Regular files or folders directly in a folder, by name.
