@@ -21,14 +21,16 @@ bool isData(PyObject* descriptor) { return descriptor != nullptr && Py_TYPE(desc
 
 /// An attribute in __slots__: copied at its first use.
 VariableTracker slotAttribute(FrameTracer& tracer, StandIn& standIn, PyObject* member, const std::string& name) {
-  const Ref mine = Ref::steal(PyObject_GenericGetAttr(standIn.value.get(), makeText(name).get()));
-  if (mine) return {mine, nullptr, false};
-  PyErr_Clear();
-  const Ref real = tracer.checked(Py_TYPE(member)->tp_descr_get(
-      member, standIn.real.get(), reinterpret_cast<PyObject*>(Py_TYPE(standIn.real.get()))));
-  VariableTracker made = tracer.effects.wrap(real.get(), Source::attribute(standIn.source, name));
-  tracer.checkStatus(Py_TYPE(member)->tp_descr_set(member, standIn.value.get(), made.get()));
-  return made;
+  VariableTracker held = tracer.effects.slotAttribute(standIn, member, name);
+  if (!held) noAttribute(standIn.value.get(), name);
+  return held;
+}
+
+/// Before an attribute is deleted, what it holds is looked at.
+void lookAtAttribute(FrameTracer& tracer, StandIn& standIn, const std::string& name) {
+  tracer.effects.ownAttribute(standIn, name.c_str());
+  for (const auto& [slot, descriptor] : slotsOf(standIn.real.get()))
+    if (slot == name) tracer.effects.slotAttribute(standIn, descriptor, name);
 }
 
 /// What a class gives for an attribute that the object itself does not have.
@@ -323,7 +325,7 @@ void InstructionTranslator::storeAttribute(VariableTracker object, const std::st
     unsupported("Unsupported attribute assignment", "Dynamo cannot trace setting an attribute of this object.",
                 typeNameOf(object.get()) + "." + attribute);
   if (value == nullptr && standIn != nullptr && standIn->kind == StandIn::Kind::Object)
-    m_tracer.effects.ownAttribute(*m_tracer.effects.find(object.get()), attribute.c_str());
+    lookAtAttribute(m_tracer, *m_tracer.effects.find(object.get()), attribute);
   if (value == nullptr) {
     m_tracer.deleted.emplace(object.get(), attribute);
     m_tracer.kept.push_back(object.value);

@@ -43,6 +43,9 @@ bool setSetContents(PyObject* set, PyObject* contents) {
 
 /// In the object's own dict, past what its class does about it: the trace did that.
 bool setOwnAttribute(PyObject* object, const std::string& name, PyObject* value) {
+  PyObject* slot = _PyType_Lookup(Py_TYPE(object), makeText(name).get());
+  if (slot != nullptr && Py_TYPE(slot) == &PyMemberDescr_Type)
+    return Py_TYPE(slot)->tp_descr_set(slot, object, value) >= 0;
   PyObject* own = ownDictOf(object);
   if (own == nullptr) return PyObject_SetAttrString(object, name.c_str(), value) >= 0;
   if (value != nullptr) return PyDict_SetItemString(own, name.c_str(), value) >= 0;

@@ -34,6 +34,7 @@ struct CacheEntry {
   GuardSet guards;
   Ref code;
   std::shared_ptr<std::int64_t> runs;  ///< of its entry in the log
+  FrameOptions options{};              ///< that it was compiled with
 };
 
 struct ConvertResult {

@@ -267,11 +267,24 @@ std::string placeOf(PyCodeObject* code) {
          std::to_string(code->co_firstlineno);
 }
 
+/// Whether code is of the backend and the kind of sizes that torch.compile asks for now.
+bool isOfBackend(const FrameOptions& compiled, const FrameOptions& asked) {
+  if (compiled.compiler != asked.compiler || compiled.dynamic != asked.dynamic) return false;
+  if (!compiled.backend || !asked.backend) return !compiled.backend && !asked.backend;
+  const int equal = PyObject_RichCompareBool(compiled.backend.get(), asked.backend.get(), Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
 const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {
   const NativeScope native;
   const FrameScope scope = scopeOf(frame);
   std::string reason;
   for (const auto& entry : cache.entries) {
+    if (state().options != nullptr && !isOfBackend(entry->options, *state().options)) {
+      if (reason.empty()) reason = "BACKEND_MATCH failure: torch.compile detected different backend callables.";
+      continue;
+    }
     const Guard* failure = entry->guards.firstFailure(scope);
     if (failure == nullptr) return entry.get();
     if (reason.empty()) reason = failureText(*failure, scope);
@@ -380,6 +393,7 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
     }
     noteFrame(cache, recompiles, std::chrono::steady_clock::now() - start);
     state().written.insert(converted.entry->code.get());
+    converted.entry->options = *state().options;
     cache.entries.insert(cache.entries.begin(), std::move(converted.entry));
     entry = cache.entries.front().get();
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -120,14 +122,53 @@ void GuardSet::add(Guard guard) {
   held.isInternal = held.isInternal && guard.isInternal;
 }
 
+namespace {
+
+/// What tells two sources apart that have the same base.
+using SourceKey = std::tuple<int, Source::Kind, std::string, int, PyObject*>;
+
+SourceKey keyOf(const Source& source, int base) {
+  PyObject* key = source.key();
+  const bool isTold = key != nullptr && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key));
+  return {base, source.kind(), source.text(), source.slot(),
+          isTold && source.kind() != Source::Kind::Constant ? nullptr : key};
+}
+
+}  // namespace
+
+void GuardSet::plan() const {
+  std::map<SourceKey, int> known;
+  const std::function<int(const SourcePtr&)> stepOf = [&](const SourcePtr& source) -> int {
+    if (!source) return -1;
+    const int base = stepOf(source->base());
+    const auto [at, isNew] = known.emplace(keyOf(*source, base), int(m_steps.size()));
+    if (isNew) m_steps.push_back({source, base});
+    return at->second;
+  };
+  m_steps.clear();
+  m_stepOf.clear();
+  for (const Guard& guard : m_guards) m_stepOf.push_back(stepOf(guard.source));
+}
+
 const Guard* GuardSet::firstFailure(const FrameScope& scope) const {
-  for (const Guard& guard : m_guards) {
-    if (!guard.source) {
-      if (!guard.check(nullptr, scope)) return &guard;
-      continue;
-    }
-    const Ref now = guard.source->evaluate(scope);
-    if (!now || !guard.check(now.get(), scope)) return &guard;
+  if (m_stepOf.size() != m_guards.size()) plan();
+  std::vector<Ref> values(m_steps.size());
+  std::vector<bool> isKnown(m_steps.size());
+  const auto evaluate = [&](const auto& self, int at) -> PyObject* {
+    const auto place = static_cast<std::size_t>(at);
+    if (isKnown[place]) return values[place].get();
+    isKnown[place] = true;
+    const Step& step = m_steps[place];
+    PyObject* base = step.base >= 0 ? self(self, step.base) : nullptr;
+    if (step.base < 0)
+      values[place] = step.source->evaluate(scope);
+    else if (base != nullptr)
+      values[place] = step.source->evaluateOn(base);
+    return values[place].get();
+  };
+  for (std::size_t k = 0; k < m_guards.size(); ++k) {
+    PyObject* now = m_stepOf[k] < 0 ? nullptr : evaluate(evaluate, m_stepOf[k]);
+    if ((now == nullptr && m_stepOf[k] >= 0) || !m_guards[k].check(now, scope)) return &m_guards[k];
   }
   return nullptr;
 }

@@ -35,8 +35,17 @@ class GuardSet {
   static double cost(const Guard& guard, const FrameScope& scope);
 
  private:
+  /// A source, and the place of its base among the steps; -1: none. In one check each is evaluated once.
+  struct Step {
+    SourcePtr source;
+    int base = -1;
+  };
+  void plan() const;
+
   std::vector<Guard> m_guards;
   std::unordered_map<std::string, std::size_t> m_leaves;  ///< places in m_guards
+  mutable std::vector<Step> m_steps;                      ///< bases before what is found on them
+  mutable std::vector<int> m_stepOf;                      ///< by guard; -1: it has no source
 };
 
 /// The guard that a constant, function, class, module or other unchanging object needs.

@@ -21,13 +21,39 @@ bool isIterator(PyObject* value) {
 
 Ref listOf(PyObject* deque) { return Ref::steal(PySequence_List(deque)); }
 
+/// Whether an object of C reaches a tensor or a number of the graph: itself, or by what it holds, a few steps deep.
+struct TracedSearch {
+  int steps = 3;
+  int left = 1000;
+  bool isFound = false;
+};
+
+int searchTraced(PyObject* value, void* state) {
+  auto& search = *static_cast<TracedSearch*>(state);
+  if (proxyOf(value) != nullptr || symOf(value) != nullptr) search.isFound = true;
+  if (search.isFound || --search.left < 0) return 1;
+  const traverseproc traverse = Py_TYPE(value)->tp_traverse;
+  if (search.steps == 0 || traverse == nullptr || !PyObject_IS_GC(value) || isConstant(value) || PyFrame_Check(value))
+    return 0;
+  --search.steps;
+  const int stopped = traverse(value, searchTraced, state);
+  ++search.steps;
+  return stopped;
+}
+
+bool holdsTraced(PyObject* value) {
+  TracedSearch search;
+  searchTraced(value, &search);
+  return search.isFound;
+}
+
 /// (callable, arguments, state) of an iterator, which it hands out for copying.
 Ref reduced(PyObject* value) { return Ref::steal(PyObject_CallMethod(value, "__reduce__", nullptr)); }
 
 }  // namespace
 
 TemplateKind templateKind(PyObject* value, const std::unordered_set<PyObject*>& fresh) {
-  if (fresh.contains(value)) return TemplateKind::Function;
+  if (fresh.contains(value)) return PyFunction_Check(value) ? TemplateKind::Function : TemplateKind::Object;
   if (proxyOf(value) != nullptr || symOf(value) != nullptr) return TemplateKind::Tensor;
   if (PyTuple_Check(value) || PyList_Check(value)) return TemplateKind::Sequence;
   if (PyDict_Check(value)) return TemplateKind::Dict;
@@ -84,7 +110,7 @@ void TemplateWalk::visitParts(PyObject* value) {
   PyObject *key = nullptr, *item = nullptr;
   switch (templateKind(value, m_fresh)) {
     case TemplateKind::Itself:
-      return;
+      return visitItself(value);
     case TemplateKind::Tensor:
       if (SymState* number = symOf(value)) return visitNumber(value, *number);
       if (const ProxyState& proxy = *proxyOf(value); proxy.isNumber)
@@ -121,6 +147,7 @@ void TemplateWalk::visitParts(PyObject* value) {
       visit(PyMethod_GET_FUNCTION(value));
       return visit(PyMethod_GET_SELF(value));
     case TemplateKind::Object:
+      for (const auto& [name, descriptor] : slotsOf(value)) visit(slotValue(value, descriptor).get());
       return visit(ownDictOf(value));
     case TemplateKind::Exception:
       visit(reinterpret_cast<PyBaseExceptionObject*>(value)->args);
@@ -149,6 +176,18 @@ void TemplateWalk::visitParts(PyObject* value) {
   }
   unsupported("Reconstruction failure", "Dynamo cannot build this value again after a graph break.", typeNameOf(value),
               {"This graph break may be caused by a value that lives across it: a generator, for instance."});
+}
+
+/// An object without a rule: one with attributes that tracing made gets one here.
+void TemplateWalk::visitItself(PyObject* value) {
+  if (isConstant(value) || m_effects.isOpaque(value)) return;
+  if (hasHiddenAttributes(value)) {
+    FrameTracer::active()->freshFunctions.insert(value);
+    return visitParts(value);
+  }
+  if (holdsTraced(value))
+    unsupported("Reconstruction failure", "Dynamo cannot build this value again after a graph break.",
+                typeNameOf(value), {"An object of this class holds tensors or numbers of the graph."});
 }
 
 Ref Rebuilder::build(PyObject* value) {
@@ -339,6 +378,11 @@ Ref Rebuilder::makeObject(PyObject* value) {
   Ref made = allocateLike(value);
   if (!made) return {};
   m_memo[value] = made;
+  for (const auto& [name, descriptor] : slotsOf(value)) {
+    const Ref held = slotValue(value, descriptor);
+    const Ref built = held ? build(held.get()) : Ref();
+    if (held && (!built || Py_TYPE(descriptor)->tp_descr_set(descriptor, made.get(), built.get()) < 0)) return {};
+  }
   return fillDict(ownDictOf(value), ownDictOf(made.get())) ? made : Ref();
 }
 

@@ -32,6 +32,7 @@ class TemplateWalk {
 
  private:
   void visitParts(PyObject* value);
+  void visitItself(PyObject* value);
   void visitNumber(PyObject* value, SymState& number);
   void need(NodeId node);
   SideEffects& m_effects;

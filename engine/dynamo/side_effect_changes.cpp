@@ -66,7 +66,19 @@ Effect whole(Effect::Kind kind, const StandIn& standIn) { return {kind, standIn.
 
 }  // namespace
 
+void SideEffects::slotChanges(const StandIn& standIn, std::vector<Effect>& into) {
+  for (const auto& [name, descriptor] : slotsOf(standIn.value.get())) {
+    const Ref now = slotValue(standIn.value.get(), descriptor);
+    PyObject* before = standIn.slots ? PyDict_GetItemString(standIn.slots.get(), name.c_str()) : nullptr;
+    if (now && now.get() != before)
+      into.push_back({Effect::Kind::SetAttr, standIn.value, name, now, 0, {}});
+    else if (!now && before != nullptr)
+      into.push_back({Effect::Kind::DelAttr, standIn.value, name, {}, 0, {}});
+  }
+}
+
 void SideEffects::objectChanges(StandIn& standIn, std::vector<Effect>& into) {
+  slotChanges(standIn, into);
   PyObject* now = ownDictOf(standIn.value.get());
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; now && PyDict_Next(now, &at, &key, &value) != 0;)

@@ -248,7 +248,24 @@ VariableTracker SideEffects::ownAttribute(StandIn& standIn, const char* name) {
   return wrapped;
 }
 
+VariableTracker SideEffects::slotAttribute(StandIn& standIn, PyObject* descriptor, const std::string& name) {
+  PyObject* first = standIn.slots ? PyDict_GetItemString(standIn.slots.get(), name.c_str()) : nullptr;
+  if (const Ref held = slotValue(standIn.value.get(), descriptor)) {
+    const bool unchanged = standIn.source && first == held.get();
+    return {held, unchanged ? Source::attribute(standIn.source, name) : nullptr,
+            unchanged && find(held.get()) == nullptr};
+  }
+  const Ref real = first == nullptr ? slotValue(standIn.real.get(), descriptor) : Ref();
+  if (!real) return {};
+  VariableTracker made = wrap(real.get(), Source::attribute(standIn.source, name));
+  if (!standIn.slots) standIn.slots = Ref::steal(PyDict_New());
+  PyDict_SetItemString(standIn.slots.get(), name.c_str(), made.get());
+  m_tracer.checkStatus(Py_TYPE(descriptor)->tp_descr_set(descriptor, standIn.value.get(), made.get()));
+  return made;
+}
+
 void SideEffects::completeObject(StandIn& standIn) {
+  for (const auto& [name, descriptor] : slotsOf(standIn.real.get())) slotAttribute(standIn, descriptor, name);
   PyObject* theirs = ownDictOf(standIn.real.get());
   if (theirs == nullptr) return;
   const Ref names = Ref::steal(PyDict_Keys(theirs));

@@ -23,6 +23,7 @@ struct StandIn {
   std::vector<Ref> items;  ///< what a sequence or set held at first
   Ref original;            ///< of a dict, or of an object's attributes looked at: a dict of what was there at first
   Ref contents;            ///< of a cell, at first
+  Ref slots{};             ///< of an object: what slots that were looked at held at first, by name; null: none
 };
 
 /// A change to a real object that compiled code makes at its end. Templates: see rebuild.h.
@@ -45,6 +46,8 @@ class SideEffects {
   StandIn* find(PyObject* value);
   /// Attribute of an object's own dict: from the copy, or from the real object the first time. Null where it has none.
   VariableTracker ownAttribute(StandIn& standIn, const char* name);
+  /// What a slot of an object's class holds, as ownAttribute(). Null where it holds nothing.
+  VariableTracker slotAttribute(StandIn& standIn, PyObject* descriptor, const std::string& name);
   /// Item of a copied sequence or dict with the source it has, if it is still what was there.
   SourcePtr itemSource(const StandIn& standIn, PyObject* key, PyObject* item) const;
   /// Copies all attributes of an object that were not looked at yet; before code outside of tracing sees it.
@@ -85,6 +88,7 @@ class SideEffects {
   VariableTracker wrapMethod(PyObject* real, const SourcePtr& source);
   VariableTracker wrapPartial(PyObject* real, const SourcePtr& source);
   void objectChanges(StandIn& standIn, std::vector<Effect>& into);
+  void slotChanges(const StandIn& standIn, std::vector<Effect>& into);
   Effect dictChange(const StandIn& standIn);
 
   struct GlobalWrite {

@@ -18,18 +18,24 @@ std::string representation(PyObject* object) {
   return text ? textOf(text.get()) : "?";
 }
 
+/// A name as code objects keep it: dicts find it by identity.
+Ref interned(const std::string& name) {
+  PyObject* text = makeText(name).release();
+  PyUnicode_InternInPlace(&text);
+  return Ref::steal(text);
+}
+
 /// Attributes without running code of the program: instance dict first, then what the type has.
-Ref plainAttribute(PyObject* object, const std::string& name) {
-  const Ref key = makeText(name);
+Ref plainAttribute(PyObject* object, PyObject* key) {
   PyObject** dict = _PyObject_GetDictPtr(object);
   if (dict && *dict && !PyType_Check(object)) {
-    PyObject* found = PyDict_GetItemWithError(*dict, key.get());
+    PyObject* found = PyDict_GetItemWithError(*dict, key);
     if (found) return Ref::borrow(found);
   }
   const bool generic = Py_TYPE(object)->tp_getattro != nullptr && !PyType_Check(object);
-  Ref value = Ref::steal(generic ? PyObject_GenericGetAttr(object, key.get()) : PyObject_GetAttr(object, key.get()));
+  Ref value = Ref::steal(generic ? PyObject_GenericGetAttr(object, key) : PyObject_GetAttr(object, key));
   if (!value) PyErr_Clear();
-  if (!value && generic) value = Ref::steal(PyObject_GetAttr(object, key.get()));
+  if (!value && generic) value = Ref::steal(PyObject_GetAttr(object, key));
   if (!value) PyErr_Clear();
   return value;
 }
@@ -88,15 +94,22 @@ SourcePtr Source::cell(std::string name, int slot) {
   return made;
 }
 
-SourcePtr Source::global(std::string name) { return make(Kind::Global, nullptr, name, "G" + inBrackets(name)); }
+SourcePtr Source::global(std::string name) {
+  auto made = make(Kind::Global, nullptr, name, "G" + inBrackets(name));
+  made->m_key = interned(name);
+  return made;
+}
 
 SourcePtr Source::attribute(SourcePtr base, std::string name) {
   if (base->kind() == Kind::Cell && name == "cell_contents") {
     auto made = make(Kind::Attr, base, name, "L" + inBrackets(base->text()));
+    made->m_key = interned(name);
     return made;
   }
   const std::string full = base->name() + "." + name;
-  return make(Kind::Attr, std::move(base), std::move(name), full);
+  auto made = make(Kind::Attr, std::move(base), name, full);
+  made->m_key = interned(name);
+  return made;
 }
 
 SourcePtr Source::item(SourcePtr base, Ref key) {
@@ -169,7 +182,7 @@ Ref Source::evaluateOn(PyObject* base) const {
     return found;
   }
   if (PyCell_Check(base)) return Ref::borrow(PyCell_GET(base));
-  return plainAttribute(base, m_text);
+  return plainAttribute(base, m_key.get());
 }
 
 Ref Source::evaluate(const FrameScope& scope) const {
@@ -179,8 +192,7 @@ Ref Source::evaluate(const FrameScope& scope) const {
     return scope.drawn != nullptr && number < scope.drawn->size() ? (*scope.drawn)[number] : Ref();
   }
   if (m_kind == Kind::Global) {
-    const Ref key = makeText(m_text);
-    Ref found = Ref::borrow(PyDict_GetItemWithError(scope.globals, key.get()));
+    Ref found = Ref::borrow(PyDict_GetItemWithError(scope.globals, m_key.get()));
     PyErr_Clear();
     return found;
   }

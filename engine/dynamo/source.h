@@ -51,13 +51,16 @@ class Source {
   int slot() const { return m_slot; }
   /// As guards print it.
   const std::string& name() const { return m_name; }
+  /// The key of an item, the name of an attribute, or the object of a constant; null for others.
+  PyObject* key() const { return m_key.get(); }
   /// The object now; nothing where it is gone (no exception stays).
   Ref evaluate(const FrameScope& scope) const;
+  /// The same with what base() is now.
+  Ref evaluateOn(PyObject* base) const;
 
  private:
   Source() = default;
   static std::shared_ptr<Source> make(Kind kind, SourcePtr base, std::string text, std::string name);
-  Ref evaluateOn(PyObject* base) const;
   Kind m_kind = Kind::Local;
   SourcePtr m_base;
   std::string m_text;

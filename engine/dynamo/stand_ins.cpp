@@ -1,5 +1,7 @@
 #include "engine/dynamo/stand_ins.h"
 
+#include <string_view>
+
 #include "engine/dynamo/unsupported.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -30,6 +32,10 @@ bool hasPythonMetaclass(PyTypeObject* type, const char* name) {
   for (PyTypeObject* meta = Py_TYPE(type); meta != nullptr; meta = meta->tp_base)
     if (std::string_view(meta->tp_name) == name) return true;
   return false;
+}
+
+bool isNamespaceType(const PyTypeObject* type) {
+  return type != nullptr && std::string_view(type->tp_name) == "types.SimpleNamespace";
 }
 
 }  // namespace
@@ -103,10 +109,40 @@ bool canCopyObject(PyObject* object) {
   return builtinBase(type) == &PyBaseObject_Type && ownDictOf(object) != nullptr;
 }
 
+bool hasHiddenAttributes(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyType_Check(object) || hasPythonMetaclass(type, "EnumType") || hasPythonMetaclass(type, "EnumMeta"))
+    return false;
+  PyTypeObject* base = builtinBase(type);
+  if (isNamespaceType(base)) return true;
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && base == &PyBaseObject_Type && !slotsOf(object).empty();
+}
+
+std::vector<std::pair<std::string, PyObject*>> slotsOf(PyObject* object) {
+  std::vector<std::pair<std::string, PyObject*>> slots;
+  PyObject* mro = Py_TYPE(object)->tp_mro;
+  for (Py_ssize_t k = 0; mro != nullptr && k < PyTuple_GET_SIZE(mro); ++k) {
+    auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, k));
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) continue;
+    PyObject *name = nullptr, *found = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(type->tp_dict, &at, &name, &found) != 0;)
+      if (Py_TYPE(found) == &PyMemberDescr_Type) slots.emplace_back(textOf(name), found);
+  }
+  return slots;
+}
+
+Ref slotValue(PyObject* object, PyObject* descriptor) {
+  Ref value =
+      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  if (!value) PyErr_Clear();
+  return value;
+}
+
 Ref allocateLike(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
+  if (PyTypeObject* base = builtinBase(type); isNamespaceType(base)) return emptyOf(base, type);
   Ref made = Ref::steal(type->tp_alloc(type, 0));
-  if (made && ownDictOf(made.get()) == nullptr) return {};
+  if (made && ownDictOf(made.get()) == nullptr && !hasHiddenAttributes(object)) return {};
   return made;
 }
 

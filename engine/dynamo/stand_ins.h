@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/dynamo/guards.h"
@@ -25,6 +27,13 @@ bool isPartial(PyObject* object);
 Ref partialLike(PyObject* partial, const std::function<Ref(PyObject* part, const char* name)>& copy);
 /// Whether an object is of a class of the program, with nothing but attributes.
 bool canCopyObject(PyObject* object);
+/// Whether an object keeps attributes where canCopyObject() does not look: of a class with __slots__ and no dict, or a
+/// types.SimpleNamespace. One that tracing made is built again.
+bool hasHiddenAttributes(PyObject* object);
+/// The descriptors of what the object's class lists in __slots__, by name. Borrowed.
+std::vector<std::pair<std::string, PyObject*>> slotsOf(PyObject* object);
+/// What a slot holds; null where it holds nothing.
+Ref slotValue(PyObject* object, PyObject* descriptor);
 /// A new object of the same class without attributes; nothing where that cannot be.
 Ref allocateLike(PyObject* object);
 /// The object's attributes; null where it has no dict. Borrowed.

@@ -28,6 +28,30 @@ TEST(DynamoStale, AClassThatGetsItsOwnConstantOrMethod) {
       "2.0 5.0\n3.0 6.0\n4.0 7.0\n");
 }
 
+TEST(DynamoStale, SlotsThatAreWrittenInto) {
+  EXPECT_EQ(staleOutput("class Base: __slots__ = ('n', 'm')\nclass D(Base): pass\n"
+                        "def use(t, d):\n    d.n += 1\n    d.m = t * d.n\n    return t + d.n\n"
+                        "def drop(t, d):\n    del d.n\n    return t + 1\n"
+                        "d, f = D(), compiled(use)\nd.n = 1\n"
+                        "for k in range(3): print(f(x, d).item(), d.n, d.m.item(), vars(d))\n"
+                        "compiled(drop)(x, d)\nprint(hasattr(d, 'n'), hasattr(d, 'm'))\n"),
+            "3.0 2 2.0 {}\n4.0 3 3.0 {}\n5.0 4 4.0 {}\nFalse True\n");
+}
+
+/// Each call makes its own, also where no dict has what it holds.
+TEST(DynamoStale, ObjectsWithSlotsAndNamespacesAreMadeAnew) {
+  EXPECT_EQ(
+      staleOutput("import dataclasses, types\n"
+                  "class P:\n    __slots__ = ('a', 'b', 'c')\n"
+                  "@dataclasses.dataclass(slots=True, frozen=True)\nclass Q:\n    a: object\n    b: list\n"
+                  "def plain(t):\n    p = P()\n    p.a, p.b = t * 2, [3]\n    return p\n"
+                  "for make in (plain, lambda t: Q(t * 2, [3]), lambda t: types.SimpleNamespace(a=t * 2, b=[3])):\n"
+                  "    f = compiled(make)\n    q, r = f(x), f(x + 1)\n"
+                  "    print(q.a.item(), r.a.item(), q.b, q is r, q.b is r.b, hasattr(q, 'c'), type(q).__name__)\n"),
+      "2.0 4.0 [3] False False False P\n2.0 4.0 [3] False False False Q\n"
+      "2.0 4.0 [3] False False False SimpleNamespace\n");
+}
+
 TEST(DynamoStale, WhatTheProgramPutsOnTensor) {
   EXPECT_EQ(staleOutput("torch.Tensor.K = 2\ntorch.Tensor.zz = lambda s: s * 3\n"
                         "f = compiled(lambda t: t * torch.Tensor.K)\nh = compiled(lambda t: torch.Tensor.zz(t))\n"
