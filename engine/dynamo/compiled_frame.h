@@ -1,22 +1,17 @@
 // CompiledFrame: what the rewritten frame calls: runs the graph, builds what lives on, and replays side effects.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/dynamo/graph_to_compile.h"
 #include "engine/dynamo/random_calls.h"
 #include "engine/dynamo/rebuild.h"
-#include "engine/support/result.h"
-#include "engine/tensor/value.h"
 
 namespace kerf::inline dynamo {
-
-/// A graph's computation on values of its inputs.
-using GraphRunner = std::function<Result<ValueList>(const ValueList& inputs)>;
 
 struct CompiledFrame {
   std::string graphName;  ///< "__compiled_fn_1"; empty where there is no graph

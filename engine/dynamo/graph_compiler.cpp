@@ -17,6 +17,11 @@ GraphCompiler& theCompiler() {
   return compiler;
 }
 
+bool& compilesNames() {
+  static bool does = false;
+  return does;
+}
+
 GraphExporter& theExporter() {
   static GraphExporter exporter;
   return exporter;
@@ -67,7 +72,15 @@ bool needsGradient(const ValueList& inputs) {
 
 }  // namespace
 
-void setGraphCompiler(GraphCompiler compiler) { theCompiler() = std::move(compiler); }
+void setGraphCompiler(GraphCompiler compiler, bool compilesByName) {
+  theCompiler() = std::move(compiler);
+  compilesNames() = compilesByName;
+}
+
+Result<GraphRunner> compileText(const GraphToCompile& graph) {
+  if (!theCompiler()) return fail(ErrorCode::UnsupportedOp, "no compiler is there");
+  return theCompiler()(graph);
+}
 
 void setGraphExporter(GraphExporter exporter) { theExporter() = std::move(exporter); }
 
@@ -77,9 +90,9 @@ Result<std::string> exportGraph(const std::string& request) {
 }
 
 Result<GraphRunner> compileGraph(const std::string& backend, const Graph& graph, const CompiledFrame& frame) {
-  if (!theCompiler()) return fail(ErrorCode::UnsupportedOp, "no compiler is there");
+  if (!compilesNames()) return fail(ErrorCode::UnsupportedOp, "no compiler is there");
   KERF_CHECK(mayCompile(graph, frame));
-  return theCompiler()(readable(graph), backend);
+  return compileText({readable(graph), backend});
 }
 
 bool runCompiledGraph(const CompiledFrame& frame, NodeValues& values) {

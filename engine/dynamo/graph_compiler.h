@@ -5,14 +5,16 @@
 #include <string>
 
 #include "engine/dynamo/compiled_frame.h"
-#include "engine/support/result.h"
-#include "engine/tensor/value.h"
+#include "engine/dynamo/graph_to_compile.h"
 
 namespace kerf::inline dynamo {
 
-/// Makes a runner of a graph as print_readable writes it. `backend`: "aot_eager" or "inductor".
-using GraphCompiler = std::function<Result<GraphRunner>(const std::string& text, const std::string& backend)>;
-void setGraphCompiler(GraphCompiler compiler);
+/// Makes a runner of a graph.
+using GraphCompiler = std::function<Result<GraphRunner>(const GraphToCompile& graph)>;
+/// `compilesByName`: also what torch.compile gets by the name of a backend, not only what compile_fx gets.
+void setGraphCompiler(GraphCompiler compiler, bool compilesByName);
+/// The compiler's runner. UnsupportedOp where none is set.
+Result<GraphRunner> compileText(const GraphToCompile& graph);
 
 /// Makes ATen calls of a graph for torch.export: JSON in and out, which torch/export/_dynamic.py writes and reads.
 using GraphExporter = std::function<Result<std::string>(const std::string& request)>;

@@ -1,5 +1,6 @@
 #include "engine/dynamo/logged_graphs.h"
 
+#include "engine/dynamo/compile_function.h"
 #include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/printer.h"
@@ -147,6 +148,7 @@ bool addLoggedGraphs(PyObject* module) {
                                     {"exported", noteExported, METH_VARARGS, nullptr},
                                     {"apart", logApart, METH_O, nullptr},
                                     {"export_graph", exportRequest, METH_O, nullptr},
+                                    {"compile_graph", compileGraphText, METH_VARARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;
 }

@@ -7,6 +7,7 @@ namespace kerf::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ProgramsTest : public CliTest {
  protected:
@@ -135,7 +136,62 @@ TEST_F(ProgramsTest, ImportOfAProgramSaysHowToCaptureIt) {
   const std::string path = program("plain.py", "import torch\nprint(torch.ones(2))\n");
   const auto refused = run({"import", path});
   EXPECT_NE(refused.status, 0);
-  EXPECT_THAT(refused.errors, HasSubstr("`kerf capture " + path + "`"));
+  EXPECT_THAT(refused.errors, HasSubstr("run `kerf capture " + path + "`"));
+}
+
+/// Whatever is in it: no import, no class, nothing that looks like a graph.
+TEST_F(ProgramsTest, EveryPythonFileWithoutAGraphMayBeAProgram) {
+  for (const std::string text :
+       {"x = 1\nprint(x)\n", "class A:\n    pass\n", "# nothing\n", "for i in ():\n    pass\n"}) {
+    const std::string path = program("any.py", text);
+    for (const std::string command : {"import", "compare", "show"}) {
+      const auto refused = run({command, path});
+      EXPECT_EQ(refused.status, 2) << text;
+      EXPECT_THAT(refused.errors, HasSubstr("run `kerf capture " + path + "`")) << command << "\n" << text;
+    }
+  }
+  EXPECT_THAT(run({"import", write("note.txt", "hello\n").string()}).errors, Not(HasSubstr("kerf capture")));
+}
+
+/// What compile_fx compiled of a graph, and why it left others to the interpreter.
+TEST_F(ProgramsTest, CompileFxRunsKerfsCompiler) {
+  const std::string path = program("fx.py",
+                                   "import torch\n"
+                                   "from torch._inductor.compile_fx import compile_fx, compile_fx_inner\n"
+                                   "def inner(gm, inputs, **kwargs):\n"
+                                   "    made = compile_fx_inner(gm, inputs, **kwargs)\n"
+                                   "    print(made.ran_by)\n"
+                                   "    return made\n"
+                                   "def backend(gm, inputs):\n"
+                                   "    return compile_fx(gm, inputs, inner_compile=inner)\n"
+                                   "def run(f, *args):\n"
+                                   "    print([t.tolist() for t in torch.compile(f, backend=backend)(*args)])\n"
+                                   "x = torch.tensor([1.0, 2.0])\n"
+                                   "run(lambda x: (x * 3 + 1, x.sum()), x)\n"
+                                   "run(lambda x: (x.view(2, 1), x + 1), x)\n"
+                                   "run(lambda x: (x.add_(1), x * 2), x)\n"
+                                   "run(lambda x: (x * torch.rand(2) * 0,), x)\n"
+                                   "w = torch.tensor([2.0, 4.0], requires_grad=True)\n"
+                                   "torch.compile(lambda w: (w * w).sum(), backend=backend)(w).backward()\n"
+                                   "print(w.grad.tolist())\n");
+  EXPECT_EQ(runJson({"capture", path})["output"],
+            "inductor\n[[4.0, 7.0], 3.0]\n"
+            "eager (an output is memory of an input)\n[[[1.0], [2.0]], [2.0, 3.0]]\n"
+            "eager (the graph writes into its inputs)\n[[2.0, 3.0], [4.0, 6.0]]\n"
+            "eager (torch.ops.aten.rand.default draws random numbers)\n[[0.0, 0.0]]\n"
+            "inductor\ninductor\n[4.0, 8.0]\n");
+}
+
+/// bfloat16 between two calls: 1 + 2^-8 is 1 there, and not in float32, in which fused code keeps it unless asked.
+TEST_F(ProgramsTest, SettingsOfInductorAct) {
+  const std::string path = program("settings.py",
+                                   "import torch\n"
+                                   "x = torch.ones(4, dtype=torch.bfloat16)\n"
+                                   "f = lambda x: (x + 0.00390625) - 1\n"
+                                   "for emulates in (True, False):\n"
+                                   "    g = torch.compile(f, options={'emulate_precision_casts': emulates})\n"
+                                   "    print(g(x)[0].item())\n");
+  EXPECT_EQ(runJson({"capture", path})["output"], "0.0\n0.00390625\n");
 }
 
 TEST_F(ProgramsTest, MissingNamesOfPythonAreListedByModule) {

@@ -101,7 +101,7 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
   program.driver = tellsLog;
   program.driverAlways = true;
   if (!place.function.empty()) program.compiler = "torch._capture:code_of";
-  setGraphCompiler(request.backend.empty() ? GraphCompiler() : compileProgramGraph);
+  setGraphCompiler(compileProgramGraph, !request.backend.empty());
   setGraphExporter(exportProgramGraph);
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
@@ -125,6 +125,7 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
 
 Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
   ProgramRequest program{.text = run.text, .name = run.name, .prologue = run.prologue, .driver = run.driver};
+  setGraphCompiler(compileProgramGraph, false);
   setGraphExporter(exportProgramGraph);
   program.driverAlways = run.driverAlways;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));

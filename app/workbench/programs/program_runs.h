@@ -6,6 +6,7 @@
 
 #include "app/workbench/protocol/programs.h"
 #include "engine/capture/common/capture.h"
+#include "engine/dynamo/graph_to_compile.h"
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
@@ -29,8 +30,8 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
                                        std::stop_token stop);
 
 /// A graph of a program by Kerf's own compiler ("inductor"), or by the interpreter after AOTAutograd ("aot_eager").
-Result<std::function<Result<ValueList>(const ValueList&)>> compileProgramGraph(const std::string& text,
-                                                                               const std::string& backend);
+/// UnsupportedOp for a graph of compile_fx that writes into its inputs, gives memory of them, or draws numbers.
+Result<GraphRunner> compileProgramGraph(const GraphToCompile& graph);
 
 /// Dynamo's graph of a program as torch.export has it. JSON in: `text` of the graph, `inputs` of the exported one ([placeholder,
 /// name]), `symbols` ([placeholder, input, dim]), `outputs` (["output", k], ["input", k], ["constant", value]). JSON out:

@@ -6,12 +6,13 @@ import sys
 
 def _owner(module, name):
     """Where a setting such as "triton.cudagraphs" is, and its last name."""
+    owner = module
     *path, leaf = name.split(".")
     for part in path:
-        module = getattr(module, part)
-    if not hasattr(module, leaf):
-        raise AttributeError(f"{getattr(module, '__name__', module)}.{leaf} does not exist")
-    return module, leaf
+        owner = getattr(owner, part)
+    if not hasattr(owner, leaf):
+        raise AttributeError(f"{module.__name__}.{name} does not exist")
+    return owner, leaf
 
 
 class _Patch:

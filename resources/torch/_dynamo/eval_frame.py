@@ -7,7 +7,8 @@ import json
 import torch
 from torch import _C, _capture
 
-from .backends.registry import lookup_backend
+from .backends.inductor import with_options
+from .backends.registry import name_or_function
 from .decorators import innermost_fn, stance
 
 
@@ -134,7 +135,7 @@ def optimize(backend="inductor", *, nopython=False, guard_export_fn=None, guard_
         return lambda fn: fn
     settings = _capture.overridden({"backend": backend, "dynamic": dynamic, "fullgraph": bool(nopython),
                                     "options": options, "mode": mode})
-    settings["backend"] = lookup_backend(settings["backend"])
+    settings["backend"] = with_options(name_or_function(settings["backend"]), mode, options, dynamic)
     return _Optimize(settings)
 
 

@@ -25,9 +25,20 @@ def make_boxed_compiler(compiler):
     return f
 
 
+@torch._dynamo.disable
 def _call(compiled, args):
     made = compiled(list(args)) if getattr(compiled, "_boxed_call", False) else compiled(*args)
     return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def _own(tensor):
+    """A copy to trace with: the program's tensor stays as it is whatever the graph writes."""
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
+    if 0 in tensor.stride():  # expanded: its elements have no places of their own
+        return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+    made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return made.copy_(tensor.detach()).requires_grad_(tensor.requires_grad)
 
 
 class _Joint:
@@ -40,7 +51,7 @@ class _Joint:
             own = leaf
             node = recorder.graph.placeholder(f"primals_{k + 1}")
             if isinstance(leaf, torch.Tensor):
-                own = leaf.detach().requires_grad_(leaf.requires_grad)
+                own = _own(leaf)
                 recorder.track(own, node)
             self.inputs.append(own)
         with recorder, torch.enable_grad():
@@ -73,21 +84,27 @@ class _Joint:
 def _training(mod, args, fw_compiler, bw_compiler, partition_fn, decompositions):
     from .partitioners import default_partition
 
-    joint = _Joint(mod, args, decompositions)
+    with torch.random.fork_rng():
+        joint = _Joint(mod, args, decompositions)
     count = len(joint.leaves)
     forward, backward = (partition_fn or default_partition)(joint.module(), [joint.inputs, joint.tangents],
                                                             num_fwd_outputs=count)
-    with torch.no_grad():
-        examples = [t.detach() if isinstance(t, torch.Tensor) else t for t in joint.inputs]
+    with torch.no_grad(), torch.random.fork_rng():
+        examples = [t.detach() if isinstance(t, torch.Tensor) else t for t in args]
         fw = fw_compiler(forward, examples)
-        saved = list(forward(*examples)[count:])
+        saved = list(forward(*[_own(t) for t in examples])[count:])
         bw = (bw_compiler or fw_compiler)(backward, saved + joint.tangents)
     differentiable, spec = joint.differentiable, joint.spec
+    same = {}  # outputs of the last run that are inputs, by place
 
     class CompiledFunction(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *given):
             made = _call(fw, given)
+            for k in set(range(count)) - set(differentiable):
+                at = next((i for i, t in enumerate(given) if t is made[k] and t is not None), None)
+                if at is not None:  # a buffer that was written into
+                    same[k], made[k] = at, made[k].detach()
             ctx.others = [None if isinstance(t, torch.Tensor) else t for t in made[count:]]
             ctx.save_for_backward(*[t if isinstance(t, torch.Tensor) else None for t in made[count:]])
             ctx.mark_non_differentiable(*[t for k, t in enumerate(made[:count])
@@ -101,7 +118,14 @@ def _training(mod, args, fw_compiler, bw_compiler, partition_fn, decompositions)
             tangents = [torch.zeros_like(ctx.shapes[k]) if grads[k] is None else grads[k] for k in differentiable]
             return tuple(_call(bw, [*saved, *tangents]))
 
-    return lambda *given: pytree.tree_unflatten(list(CompiledFunction.apply(*given)), spec)
+    def run(*given):
+        same.clear()
+        outputs = list(CompiledFunction.apply(*given))
+        for k, at in same.items():
+            outputs[k] = given[at]
+        return pytree.tree_unflatten(outputs, spec)
+
+    return run
 
 
 def aot_module_simplified(mod, args, fw_compiler, bw_compiler=None, partition_fn=None, decompositions=None,
@@ -112,7 +136,8 @@ def aot_module_simplified(mod, args, fw_compiler, bw_compiler=None, partition_fn
         return _training(mod, args, fw_compiler, bw_compiler, partition_fn, decompositions)
     compiler = inference_compiler or fw_compiler
     with torch.no_grad():
-        graph = make_fx(mod, decomposition_table=decompositions)(*args)
+        with torch.random.fork_rng():
+            graph = make_fx(mod, decomposition_table=decompositions)(*[_own(t) for t in args])
         made = compiler(graph, list(args))
     if getattr(made, "_boxed_call", False):
         return lambda *given: made(list(given))

@@ -12,13 +12,13 @@ def _reaches(joint, roots):
     return found
 
 
-def _part(joint, inputs, outputs):
-    """A graph that computes the outputs from the inputs."""
+def _part(joint, inputs, outputs, writes=()):
+    """A graph that computes the outputs from the inputs, and does these writes into memory."""
     graph, made = Graph(), {}
     for node in inputs:
         made[node] = graph.placeholder(node.name)
         made[node].meta = dict(node.meta)
-    needed, open_nodes = set(), [o for o in outputs if hasattr(o, "op")]
+    needed, open_nodes = set(), [*writes, *[o for o in outputs if hasattr(o, "op")]]
     while open_nodes:
         node = open_nodes.pop()
         if node in needed or node in made:
@@ -53,7 +53,8 @@ def default_partition(joint_module, _joint_inputs, *, num_fwd_outputs, **unused)
             saved.append(node)
     place = {node: k for k, node in enumerate(nodes)}
     saved.sort(key=place.__getitem__)
-    return (_part(joint_module, primals, [*forward, *saved]),
+    writes = [n for n in nodes if n.op.startswith("call") and n not in late and n.is_impure()]
+    return (_part(joint_module, primals, [*forward, *saved], writes),
             _part(joint_module, [*saved, *[t for t in tangents]], backward))
 
 

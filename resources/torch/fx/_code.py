@@ -232,7 +232,9 @@ class Writer:
             return repr(arg)
         if isinstance(arg, float) and not math.isfinite(arg):
             self.globals.update(inf=math.inf, nan=math.nan)
-        return repr(arg)
+        text = repr(arg)
+        # <torch._C.Generator object at 0x7f00> is no Python.
+        return self._object(arg) if text.startswith("<") else text
 
     def _arguments(self, args, kwargs):
         return ", ".join([*map(self._value, args), *(f"{k} = {self._value(v)}" for k, v in kwargs.items())])
@@ -259,12 +261,26 @@ class Writer:
                 text = inplace_methods[name].format(*map(self._value, node.args))
                 self.body.append(f"{text};  {node!r}{self._type(node)} = {self._value(node.args[0])}")
                 return
-        called = self.add_global(_get_qualified_name(node.target), node.target)
+        called = self._called(node.target)
         if called == "getattr" and len(node.args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
             text = format_target(self._value(node.args[0]), node.args[1])
             self.body.append(f"{node!r}{self._type(node)} = {text}")
             return
         self.body.append(f"{node!r}{self._type(node)} = {called}({self._arguments(node.args, node.kwargs)})")
+
+    def _called(self, target):
+        """How the text names a function; one that has no name of its own gets one."""
+        try:
+            name = _get_qualified_name(target)
+        except (AttributeError, RuntimeError):
+            return self._object(target)
+        return self.add_global(name, target)
+
+    def _object(self, value):
+        """The name of an object that no text gives again."""
+        name = self.names.create_name(snake_case(getattr(value, "__name__", type(value).__name__)), None)
+        self.globals[name] = value
+        return name
 
     def _call_module(self, node):
         target = format_target(self.root, node.target)

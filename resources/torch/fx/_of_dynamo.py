@@ -19,7 +19,8 @@ class Builder:
         self.root = torch.nn.Module()
 
     def placeholder(self, name, target, shape, example):
-        """An input."""
+        """An input; one of a body is named as the node around it that it gets."""
+        target = target if target.isidentifier() else name
         node = self.graph.create_node("placeholder", target, (), {}, name, torch.Tensor if shape else None)
         self._note(node, shape)
         node.meta["grapharg"] = example

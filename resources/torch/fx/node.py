@@ -78,6 +78,8 @@ def _get_qualified_name(func):
     if getattr(torch, name, None) is func:
         return f"torch.{name}"
     module = _find_module_of_method(func).replace("torch._ops", "torch.ops")
+    if module.startswith("torch.ops.") and "." in name:  # "aten.add.Tensor" of an overload
+        return f"torch.ops.{name}"
     if module == "torch" and name == "segment_reduce":
         name = "_" + name
     if module == "torch.nn.functional" or module.startswith("torch.nn._functional"):

@@ -26,8 +26,8 @@ register_debug_backend = functools.partial(register_backend, tags=("debug",))
 register_experimental_backend = functools.partial(register_backend, tags=("experimental",))
 
 
-def lookup_backend(compiler_fn):
-    """A backend's function by its name; the built-in ones stay names."""
+def name_or_function(compiler_fn):
+    """A backend's function by its name; the built-in ones stay names, which the engine knows."""
     if not isinstance(compiler_fn, str):
         return compiler_fn
     if compiler_fn in _registered:
@@ -37,6 +37,20 @@ def lookup_backend(compiler_fn):
 
         raise InvalidBackend(name=compiler_fn)
     return compiler_fn
+
+
+def lookup_backend(compiler_fn):
+    """A backend's function by its name."""
+    found = name_or_function(compiler_fn)
+    if not isinstance(found, str):
+        return found
+    from . import debugging, inductor
+
+    if found in ("eager", "eager_debug"):
+        return debugging.eager
+    if found == "eager_noexcept":
+        return debugging.eager_noexcept
+    return debugging.aot_eager if found.startswith("aot_eager") else inductor.inductor
 
 
 def list_backends(exclude_tags=("debug", "experimental")):

@@ -19,7 +19,25 @@ class _Recorder(TorchDispatchMode):
         self.keeps_composites = keeps_composites
         self.graph, self.root = Graph(), torch.nn.Module()
         self.nodes, self.places, self.kept = {}, {}, []
+        self.makers = []  # torch.tensor of the blocks around
         self.decompositions = decomposition_table or {}
+
+    def __enter__(self):
+        self.makers.append(torch.tensor)
+        torch.tensor = functools.partial(self.lifted, torch.tensor)
+        return super().__enter__()
+
+    def __exit__(self, *args):
+        torch.tensor = self.makers.pop()
+        return super().__exit__(*args)
+
+    def lifted(self, make, *args, **kwargs):
+        """torch.tensor: the graph copies a constant, which the program may write into."""
+        made, constant = make(*args, **kwargs), make(*args, **kwargs)
+        copy = self.graph.create_node("call_function", torch.ops.aten.lift_fresh_copy.default,
+                                      (self.node_of(constant.detach()),), {}, name="lift_fresh_copy")
+        self.track(made, copy)
+        return made
 
     def track(self, tensor, node):
         """From now on the tensor is what the node gives."""
@@ -49,7 +67,12 @@ class _Recorder(TorchDispatchMode):
         """node_of a result, which must come from the graph."""
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) and not self.knows(value):
             raise NotImplementedError("Kerf's make_fx cannot follow a result of this function back to its inputs")
-        return self.node_of(value)
+        node = self.node_of(value)
+        if node is not None and getattr(node, "op", "") == "placeholder" and id(value) not in self.nodes:
+            # Another object of an input's elements, as x.detach() is.
+            node = self.graph.create_node("call_function", torch.ops.aten.alias.default, (node,), {}, name="alias")
+            self.track(value, node)
+        return node
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
