@@ -6,6 +6,7 @@
 namespace kerf::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -192,6 +193,31 @@ TEST_F(ProgramsTest, SettingsOfInductorAct) {
                                    "    g = torch.compile(f, options={'emulate_precision_casts': emulates})\n"
                                    "    print(g(x)[0].item())\n");
   EXPECT_EQ(runJson({"capture", path})["output"], "0.0\n0.00390625\n");
+}
+
+/// Each level of each kind writes the file that PyTorch does, with its runner.
+TEST_F(ProgramsTest, ReprosHaveTheShapeOfTheirLevel) {
+  const std::string good = "import torch\nf = torch.compile(lambda x: (x * 2).sin())\nf(torch.ones(3))\n";
+  const std::string fails = program("fails.py", good + "raise ValueError\n"), works = program("works.py", good);
+  for (const std::string after : {"dynamo", "aot"})
+    for (const int level : {1, 2, 3, 4}) {
+      const auto repro = [&](const std::string& path) {
+        const fs::path into = folder / fmt::format("{}_{}_{}", fs::path(path).stem().string(), after, level);
+        run({"capture", path, "--repro-after", after, "--repro-level", std::to_string(level), "--repro-dir",
+             into.string()});
+        std::string found;
+        std::error_code none;
+        for (const auto& entry : fs::recursive_directory_iterator(into, none))
+          if (entry.path().extension() == ".py") found += entry.path().string();
+        return found;
+      };
+      const std::string file = repro(fails), text = textOf(file);
+      EXPECT_THAT(file, EndsWith(level == 1 ? "/minifier/repro.py" : "/minifier/minifier_launcher.py"));
+      EXPECT_THAT(text, HasSubstr("from torch._dynamo.repro.after_" + after + " import run_repro"));
+      EXPECT_THAT(text, HasSubstr(level == 1 ? "command='run'" : "command='minify'"));
+      EXPECT_THAT(text, HasSubstr(after == "aot" ? "torch.ops.aten.mul.Tensor" : " * 2"));
+      EXPECT_EQ(repro(works).empty(), level != 3);
+    }
 }
 
 TEST_F(ProgramsTest, MissingNamesOfPythonAreListedByModule) {

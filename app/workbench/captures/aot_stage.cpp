@@ -284,6 +284,14 @@ Result<GraphSource> linearizedOf(GraphSource source, const CapturedGraph& before
   return source;
 }
 
+/// A repro of what AOTAutograd made is run by PyTorch's runner of ATen graphs, whatever the captured graph came from.
+void runAfterAot(ReproEnvelope& envelope) {
+  if (envelope.runner != "after_dynamo") return;
+  envelope.runner = "after_aot";
+  envelope.mainLines.clear();
+  std::erase_if(envelope.betweenLines, [](const std::string& line) { return line.starts_with("mod = "); });
+}
+
 }  // namespace
 
 Result<GraphSource> stageOf(GraphSource source, const StageChoice& choice, const Job& job) {
@@ -299,6 +307,7 @@ Result<GraphSource> stageOf(GraphSource source, const StageChoice& choice, const
   after.signature = signatureOf(traced);
   after.module = std::move(traced.module);
   source.capture.graphs[source.index] = std::move(after);
+  runAfterAot(source.capture.envelope);
   traced.module = {};
   source.aot = std::make_shared<const AotGraph>(std::move(traced));
   source.graphId.reset();
