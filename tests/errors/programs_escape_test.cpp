@@ -99,6 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Escape{"ProcSelf",
                "import os\nreach(lambda: os.readlink('/proc/self/exe'))\nreach(lambda: os.stat('/proc'))\n"},
         Escape{"Chdir", "import os\nreach(lambda: os.chdir('/'))\nreach(lambda: os.getcwd())\n"},
+        Escape{"OriginalsOfRefusedFunctions",
+               "import os\nfor f in (*os.supports_fd, *os.supports_follow_symlinks): reach(lambda: "
+               "f('/proc/self/exe'))\n"},
         Escape{"Symlink", "import os\nreach(lambda: os.symlink('/etc/passwd', '/tmp/kerf_escape'))\n"},
         Escape{"TemporaryFile", "import tempfile\nreach(lambda: tempfile.NamedTemporaryFile())\n"},
         Escape{"Pathlib", "import pathlib\nreach(lambda: pathlib.Path('/etc/passwd').read_text())\n"},
