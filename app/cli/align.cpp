@@ -1,5 +1,6 @@
 // kerf align A B: two recordings of runs, and the first step with equal inputs and unequal results.
 #include "app/cli/align_report.h"
+#include "app/cli/bits_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/oracle_options.h"
@@ -9,14 +10,29 @@ namespace kerf::cli {
 
 namespace {
 
+/// Of the compilation whose log lies beside the values that were aligned, or that has the graph.
+std::vector<KernelBits> bitsBeside(Context& context, const AlignRequest& request) {
+  for (const std::string& path : {request.graph, request.b, request.a}) {
+    if (path.empty()) continue;
+    BitsRequest bits;
+    bits.graph.text = path;
+    if (auto kernels = kernelBitsOf(context, bits); !kernels.empty()) return kernels;
+  }
+  return {};
+}
+
 Result<int> runAlign(Context& context, AlignRequest request) {
   request.all = request.all && context.json;
   request.exact = request.oracle.accuracy.exact;
   KERF_TRY(const AlignDoc doc, context.perform(request));
-  if (context.json)
-    printJson(jsonOf(doc));
-  else
-    fmt::print("{}", alignmentText(doc, request.exact));
+  const auto kernels = request.exact ? bitsBeside(context, request) : std::vector<KernelBits>();
+  if (context.json) {
+    Json answer = jsonOf(doc);
+    if (request.exact) answer["kernels"] = kernelBitsJson(kernels);
+    printJson(answer);
+  } else {
+    fmt::print("{}{}", alignmentText(doc, request.exact), kernelBitsText(kernels, context.verbose));
+  }
   if (doc.verdict == "unknown") return 2;
   return doc.verdict == "different" || (request.exact && doc.verdict == "rounding") ? 1 : 0;
 }

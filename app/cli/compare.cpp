@@ -1,6 +1,7 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
 #include <algorithm>
 
+#include "app/cli/bits_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/json_forms.h"
@@ -28,12 +29,21 @@ Result<int> runCompare(Context& context, CompareRequest request, PassCheckChoice
   KERF_CHECK(dumpAfter(context, dump, request.graph, failureOf(comparison)));
   const PassesRequest checking = checkRequest(request.graph, request.passes, choice, request.plants);
   KERF_TRY(const auto check, checkedPasses(context, checking));
+  std::vector<KernelBits> kernels;
+  if (request.accuracy.exact && comparison.failure.empty()) {
+    BitsRequest bits{.graph = request.graph, .compile = {}, .own = true, .backend = request.backend};
+    bits.passes = request.passes;
+    bits.timeout = request.timeout;
+    kernels = kernelBitsOf(context, bits);
+  }
   if (context.json) {
     Json answer = comparisonJson(request, comparison);
+    if (request.accuracy.exact) answer["kernels"] = kernelBitsJson(kernels);
     if (check.asked) answer["check"] = jsonOf(check);
     printJson(answer);
   } else {
     printComparison(comparison, request.depth, context.verbose);
+    fmt::print("{}", kernelBitsText(kernels, context.verbose));
     printPassCheck(check);
   }
   if (!context.json && !request.plants.empty()) fmt::print("planted: {}\n", fmt::join(request.plants, ", "));

@@ -1,6 +1,7 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
 #include <algorithm>
 
+#include "app/cli/bits_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
@@ -93,6 +94,18 @@ Result<int> runJudge(Context& context, const MinifyArguments& arguments) {
   return answer.verdict == Verdict::Passes ? 0 : 1;
 }
 
+/// Kernels of the smallest graph, where equality of bits is the verdict and Kerf's engine judges.
+std::vector<KernelBits> bitsOfSmallest(Context& context, const MinifyRequest& request, const Minified& minified) {
+  const OracleSettings& oracle = request.oracle;
+  if (!oracle.accuracy.exact || oracle.oracle != "engine" || minified.repro.empty()) return {};
+  BitsRequest bits;
+  bits.graph.text = minified.repro;
+  bits.own = true;
+  if (!oracle.torchBackend.empty()) bits.backend = oracle.torchBackend;
+  bits.passes = oracle.passes;
+  return kernelBitsOf(context, bits);
+}
+
 /// "--max-tests" of "max_tests".
 std::string optionOfLimit(std::string limit) {
   std::ranges::replace(limit, '_', '-');
@@ -128,14 +141,18 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
   KERF_TRY(auto minified, context.bench().perform(arguments.request, context.job(progress, show)));
   progress.finish();
   minified.stoppedBy = optionOfLimit(minified.stoppedBy);
+  const auto kernels = bitsOfSmallest(context, arguments.request, minified);
   if (events) {
     Json done{{"event", "done"}};
     done.update(jsonOf(minified));
     printJsonLine(done);
   } else if (context.json) {
-    printJson(jsonOf(minified));
+    Json answer = jsonOf(minified);
+    if (arguments.request.oracle.accuracy.exact) answer["kernels"] = kernelBitsJson(kernels);
+    printJson(answer);
   } else {
     printMinified(minified);
+    fmt::print("{}", kernelBitsText(kernels, true));
   }
   return minified.cancelled ? exitStopped : 0;
 }

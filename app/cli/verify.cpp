@@ -1,4 +1,5 @@
 // kerf verify CAPTURE: every recorded stage of a compilation against the one before it.
+#include "app/cli/bits_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
 #include "app/cli/rank_runs.h"
@@ -21,10 +22,17 @@ Result<int> verifyEachRank(Context& context, const VerifyRequest& request) {
 Result<int> runVerify(Context& context, const VerifyRequest& request) {
   if (namesRanks(request.capture.text)) return verifyEachRank(context, request);
   KERF_TRY(const auto verification, context.perform(request));
-  if (context.json)
-    printJson(verificationJson(request, verification));
-  else
+  std::vector<KernelBits> kernels;
+  if (request.exact && request.against.text.empty())
+    kernels = kernelBitsOf(context, {.graph = request.capture, .compile = request.compile});
+  if (context.json) {
+    Json answer = verificationJson(request, verification);
+    if (request.exact) answer["kernels"] = kernelBitsJson(kernels);
+    printJson(answer);
+  } else {
     printVerification(verification, context.verbose);
+    fmt::print("{}", kernelBitsText(kernels, context.verbose));
+  }
   if (!verification.comparedAny()) return 2;
   return verification.good() ? 0 : 1;
 }

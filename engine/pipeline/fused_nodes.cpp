@@ -24,7 +24,7 @@ class FusedGraphBuilder {
 
   FusedGraph run() {
     for (std::size_t g = 0; g < m_groups.size(); ++g)
-      if (isGeneratedKernel(m_groups[g].kernel) && !m_nodesOf[g].empty()) add(m_groups[g], m_nodesOf[g]);
+      if (isGeneratedKernel(m_groups[g].kernel) && !m_nodesOf[g].empty()) add(g, m_nodesOf[g]);
     return std::move(m_result);
   }
 
@@ -66,7 +66,8 @@ class FusedGraphBuilder {
     m_groupsOf[id] = std::move(groups);
   }
 
-  void add(const RecordedFusionGroup& group, std::vector<NodeId> nodes) {
+  void add(std::size_t g, std::vector<NodeId> nodes) {
+    const RecordedFusionGroup& group = m_groups[g];
     joinHalves(group, nodes);
     const std::vector<NodeId> named = found(group.stores);
     KernelMemory memory{loadedBy(group, nodes, named), named, false, {}};
@@ -74,7 +75,7 @@ class FusedGraphBuilder {
         std::ranges::any_of(group.stores, [&](const std::string& name) { return isUnnamedBuffer(m_graph, name); });
     KernelNodes kernel = kernelNodes(m_search, nodes, memory);
     if (kernel.nodes.empty()) return;
-    FusedNodes fused{std::move(kernel.nodes), {}, {kernel.sinks.begin(), kernel.sinks.end()}};
+    FusedNodes fused{std::move(kernel.nodes), {}, {kernel.sinks.begin(), kernel.sinks.end()}, g};
     fused.members.insert(fused.nodes.begin(), fused.nodes.end());
     for (const NodeId id : fused.nodes)
       if (needsMemory(id, fused.members)) fused.stored.insert(id);

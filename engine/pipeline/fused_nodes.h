@@ -15,6 +15,7 @@ struct FusedNodes {
   std::vector<NodeId> nodes;           ///< in graph order
   std::unordered_set<NodeId> members;  ///< the same
   std::unordered_set<NodeId> stored;   ///< those that it writes to memory for sure
+  std::size_t group = 0;               ///< of the recorded groups: which one
 };
 
 struct FusedGraph {
