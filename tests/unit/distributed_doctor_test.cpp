@@ -75,9 +75,9 @@ TEST(RanksDoctor, LeadsEachRankToItsOwnPlace) {
   EXPECT_EQ(world.groups[0].ranks, (std::vector<int>{0, 1, 2}));
   const auto& places = world.groups[0].places;
   ASSERT_EQ(places.size(), 3U);
-  const std::vector<GraphPlace> expected{{"[0/0]", "inductor_post_grad_graph", 0, "all_reduce"},
-                                         {"[0/0]", "inductor_post_grad_graph", 0, "all_reduce_1"},
-                                         {"[1/0]", "aot_inference_graph", 1, "all_reduce"}};
+  const std::vector<ScheduledPlace> expected{{"[0/0]", "inductor_post_grad_graph", 0, "all_reduce"},
+                                             {"[0/0]", "inductor_post_grad_graph", 0, "all_reduce_1"},
+                                             {"[1/0]", "aot_inference_graph", 1, "all_reduce"}};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(places[i].ranks, std::vector<int>{int(i)});
     EXPECT_EQ(places[i].place, expected[i]) << places[i].place.stage << " " << places[i].place.node;
@@ -100,7 +100,7 @@ TEST(RanksDoctor, NamesAPlaceThatRanksShareOnce) {
   EXPECT_EQ(last[0].what, "nothing");
   EXPECT_TRUE(last[0].places.empty());
   ASSERT_EQ(last[1].places.size(), 1U);
-  EXPECT_EQ(last[1].places[0].place, (GraphPlace{"[0/0]", stage, 0, "all_reduce_1"}));
+  EXPECT_EQ(last[1].places[0].place, (ScheduledPlace{"[0/0]", stage, 0, "all_reduce_1"}));
 }
 
 /// The second graph of one id and stage is there on one rank alone.
@@ -116,7 +116,7 @@ TEST(RanksDoctor, SaysWhichGraphOfAnIdAndStageDiffers) {
   const auto& there = diagnosis->graphs[0].groups[0];
   EXPECT_EQ(there.what, "this graph");
   ASSERT_EQ(there.places.size(), 1U);
-  EXPECT_EQ(there.places[0].place, (GraphPlace{"[0/0]", stage, 1, ""}));
+  EXPECT_EQ(there.places[0].place, (ScheduledPlace{"[0/0]", stage, 1, ""}));
   EXPECT_TRUE(diagnosis->graphs[0].groups[1].places.empty());
 }
 

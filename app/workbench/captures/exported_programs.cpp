@@ -16,8 +16,9 @@ namespace {
 using nlohmann::json;
 
 bool haveSameNodes(const Graph& a, const Graph& b) {
-  return std::ranges::equal(a.order(), b.order(), {}, [&](NodeId id) { return a.node(id).name(); },
-                            [&](NodeId id) { return b.node(id).name(); });
+  return std::ranges::equal(
+      a.order(), b.order(), {}, [&](NodeId id) { return a.node(id).name(); },
+      [&](NodeId id) { return b.node(id).name(); });
 }
 
 /// Stored nodes know their lines in the program, which the printed ones do not.

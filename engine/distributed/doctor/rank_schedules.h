@@ -12,7 +12,7 @@ namespace kerf::inline distributed::inline doctor {
 using GraphKey = std::tuple<std::string, std::string, int>;
 
 struct ScheduledCollective {
-  GraphPlace place;
+  ScheduledPlace place;
   std::string op, what;
   std::string group = {};  ///< the name that the graph has for it
   std::string text() const { return what.empty() ? op : op + " of " + what; }

@@ -12,7 +12,7 @@ namespace kerf::inline distributed::inline doctor {
 
 namespace {
 
-void addPlace(std::vector<RankPlace>& places, int rank, const GraphPlace& place) {
+void addPlace(std::vector<RankPlace>& places, int rank, const ScheduledPlace& place) {
   const auto found = std::ranges::find(places, place, &RankPlace::place);
   if (found != places.end())
     found->ranks.push_back(rank);
@@ -69,7 +69,7 @@ std::string shortName(const std::string& target) {
   return target.substr(start, target.find('.', start) - start);
 }
 
-GraphPlace placeIn(const GraphKey& key, std::string node = {}) {
+ScheduledPlace placeIn(const GraphKey& key, std::string node = {}) {
   const auto& [compileId, stage, number] = key;
   return {compileId, stage, number, std::move(node)};
 }

@@ -12,18 +12,18 @@
 namespace kerf::inline distributed::inline doctor {
 
 /// A node of a rank's graphs.
-struct GraphPlace {
+struct ScheduledPlace {
   std::string compileId, stage;
   int graph = 0;          ///< number among the rank's graphs of that id and stage
   std::string node = {};  ///< empty: the graph as a whole
 
-  bool operator==(const GraphPlace&) const = default;
+  bool operator==(const ScheduledPlace&) const = default;
 };
 
 /// Ranks that have something at the same place of their graphs.
 struct RankPlace {
   std::vector<int> ranks;
-  GraphPlace place;
+  ScheduledPlace place;
 };
 
 /// Ranks that have the same, and what that is.
@@ -37,7 +37,7 @@ struct RankGroup {
 struct RankItem {
   int rank = 0;
   std::string what;
-  std::optional<GraphPlace> place = {};  ///< none: in no graph
+  std::optional<ScheduledPlace> place = {};  ///< none: in no graph
 };
 
 /// A graph that is not the same on all ranks.
