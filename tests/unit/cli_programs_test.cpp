@@ -72,6 +72,33 @@ TEST_F(ProgramsTest, CompareTakesAllGraphsOfAProgram) {
   EXPECT_THAT(run({"compare", capture}).output, HasSubstr("2 of 2 graphs same, 0 different, 0 failed"));
 }
 
+/// Also after it was stored, and in the .pt2 that it becomes.
+TEST_F(ProgramsTest, AnExportKeepsItsSignatureAndItsSymbols) {
+  const auto ran =
+      runJson({"capture", program("export.py",
+                                  "import torch\n"
+                                  "from torch.export import Dim, export\n"
+                                  "class M(torch.nn.Module):\n"
+                                  "    def __init__(self):\n"
+                                  "        super().__init__()\n"
+                                  "        self.l = torch.nn.Linear(4, 2)\n"
+                                  "    def forward(self, x): return self.l(x).relu()\n"
+                                  "export(M(), (torch.ones(3, 4),), dynamic_shapes=({0: Dim('b', max=9)},))\n")});
+  const std::string graph = ran["captured"]["stored"]["capture"].get<std::string>() + "/g1";
+  const std::string archive = (folder / "m.pt2").string();
+  EXPECT_EQ(run({"export", graph, "--format", "pt2", "-o", archive}).status, 0);
+  for (const std::string& address : {graph, archive}) {
+    const auto shown = runJson({"show", address});
+    ASSERT_EQ(shown["signature"]["inputs"].size(), 3u) << address;
+    EXPECT_EQ(shown["signature"]["inputs"][0]["kind"], "parameter");
+    EXPECT_EQ(shown["signature"]["inputs"][0]["target"], "l.weight");
+    EXPECT_EQ(shown["signature"]["inputs"][2]["kind"], "user_input");
+    ASSERT_EQ(shown["symbols"].size(), 1u) << address;
+    EXPECT_EQ(shown["symbols"][0]["hint"], 3);
+  }
+  EXPECT_EQ(run({"run", archive}).status, 0);
+}
+
 TEST_F(ProgramsTest, TheReportHasFramesBytecodeGuardsAndNodesByTheirLines) {
   const std::string path = program("two.py", twoGraphs);
   const auto ran = runJson({"capture", path});

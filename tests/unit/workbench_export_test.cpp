@@ -1,7 +1,7 @@
 // What an exported program's module accepts where no size may differ, and which sizes export() refuses to let differ.
 #include <gtest/gtest.h>
 
-#include "engine/dynamo/environment.h"
+#include "app/workbench/programs/program_runs.h"
 
 namespace kerf {
 namespace {
@@ -17,12 +17,13 @@ std::string exportOutput(const std::string& body) {
       "    except Exception as error: print(type(error).__name__, str(error).split('\\n')[-1])\n"
       "ones = torch.ones\n" +
       body;
-  const ProgramRequest request{.text = text, .name = "program.py"};
-  const auto answer = runProgram(request, dynamoEnvironment());
-  EXPECT_TRUE(answer) << answer.error().text();
-  if (!answer) return {};
-  EXPECT_EQ(answer->errors, "");
-  return answer->output;
+  workbench::CaptureProgramRequest request;
+  request.path = "program.py";
+  const auto captured = workbench::runProgramText(text, request, {});
+  EXPECT_TRUE(captured) << captured.error().text();
+  if (!captured) return {};
+  EXPECT_EQ(captured->doc.errors, "");
+  return captured->doc.output;
 }
 
 TEST(DynamoExport, FixedSizesAndNumbersStayAsTheyWere) {
