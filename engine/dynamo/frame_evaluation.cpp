@@ -33,19 +33,20 @@ std::size_t recompileLimit() {
 /// Compiled forms of one code object.
 struct FrameCache {
   Ref code;
-  std::vector<std::unique_ptr<CacheEntry>> entries;
+  std::vector<std::shared_ptr<CacheEntry>> entries;
   bool skipped = false;
   int number = -1;  ///< in the order of first compilations
 };
 
 struct State {
   const FrameOptions* options = nullptr;  ///< null: nothing is compiled
-  std::unordered_map<PyCodeObject*, FrameCache> caches;
-  std::unordered_map<std::string, FrameState> seen;  ///< by place and name: code objects made again share it
-  std::unordered_set<PyObject*> written;             ///< code objects that were made here
-  int compiledCodes = 0;                             ///< how many code objects were met
-  std::unordered_set<PyObject*> chosen;              ///< those of functions that torch.compile got
-  std::unordered_map<PyObject*, Ref> skipped;        ///< those that the program asked not to compile
+  std::unordered_map<PyCodeObject*, std::shared_ptr<FrameCache>> caches;
+  std::unordered_map<std::string, std::shared_ptr<FrameState>>
+      seen;                                    ///< by place and name: code objects made again share it
+  std::unordered_set<PyObject*> written;       ///< code objects that were made here
+  int compiledCodes = 0;                       ///< how many code objects were met
+  std::unordered_set<PyObject*> chosen;        ///< those of functions that torch.compile got
+  std::unordered_map<PyObject*, Ref> skipped;  ///< those that the program asked not to compile
 };
 
 State& state() {
@@ -276,17 +277,19 @@ bool isOfBackend(const FrameOptions& compiled, const FrameOptions& asked) {
   return equal == 1;
 }
 
-const CacheEntry* findEntry(const FrameCache& cache, const FrameView& frame) {
+/// A backend's own __eq__ may reset the cache or add to it: the entries are looked through as they are now.
+std::shared_ptr<const CacheEntry> findEntry(const FrameCache& cache, const FrameView& frame) {
   const NativeScope native;
   const FrameScope scope = scopeOf(frame);
   std::string reason;
-  for (const auto& entry : cache.entries) {
+  const auto entries = cache.entries;
+  for (const auto& entry : entries) {
     if (state().options != nullptr && !isOfBackend(entry->options, *state().options)) {
       if (reason.empty()) reason = "BACKEND_MATCH failure: torch.compile detected different backend callables.";
       continue;
     }
     const Guard* failure = entry->guards.firstFailure(scope);
-    if (failure == nullptr) return entry.get();
+    if (failure == nullptr) return entry;
     if (reason.empty()) reason = failureText(*failure, scope);
   }
   if (!cache.entries.empty())
@@ -370,12 +373,15 @@ void noteFrame(const FrameCache& cache, std::size_t recompiles, std::chrono::dur
 }
 
 PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
-  FrameCache& cache = state().caches[frame->f_code];
+  auto& kept = state().caches[frame->f_code];
+  if (!kept) kept = std::make_shared<FrameCache>();
+  const std::shared_ptr<FrameCache> held = kept;  // what the program calls here may reset the cache
+  FrameCache& cache = *held;
   if (!cache.code) cache.code = Ref::borrow(reinterpret_cast<PyObject*>(frame->f_code));
   if (cache.skipped) return evaluateDefault(thread, frame, 0);
   const FrameView view = viewOf(frame);
   if (cache.entries.empty() && !isOfInterest(view)) return evaluateDefault(thread, frame, 0);
-  const CacheEntry* entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
+  std::shared_ptr<const CacheEntry> entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
   if (entry == nullptr) {
     if (cache.entries.size() >= recompileLimit()) return evaluateDefault(thread, frame, 0);
     if (!cache.entries.empty() && dynamoSetting("error_on_recompile", 0) != 0) return raiseRecompile();
@@ -383,8 +389,10 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
     const std::size_t recompiles = captureLog().recompiles.size();
     if (cache.number < 0) cache.number = state().compiledCodes++;
     const FrameOptions* options = std::exchange(state().options, nullptr);
-    FrameState& seen = state().seen[placeOf(view.code) + " " + textOf(view.code->co_name)];
-    ConvertResult converted = convertFrame(view, *options, seen);
+    auto& place = state().seen[placeOf(view.code) + " " + textOf(view.code->co_name)];
+    if (!place) place = std::make_shared<FrameState>();
+    const std::shared_ptr<FrameState> seen = place;
+    ConvertResult converted = convertFrame(view, *options, *seen);
     state().options = options;
     if (converted.failed) return nullptr;
     if (!converted.entry) {
@@ -395,7 +403,7 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
     state().written.insert(converted.entry->code.get());
     converted.entry->options = *state().options;
     cache.entries.insert(cache.entries.begin(), std::move(converted.entry));
-    entry = cache.entries.front().get();
+    entry = cache.entries.front();
   }
   ++*entry->runs;
   return runEntry(*entry, view);

@@ -31,7 +31,8 @@ struct TracedSearch {
 int searchTraced(PyObject* value, void* state) {
   auto& search = *static_cast<TracedSearch*>(state);
   if (proxyOf(value) != nullptr || symOf(value) != nullptr) search.isFound = true;
-  if (search.isFound || --search.left < 0) return 1;
+  if (--search.left < 0) search.isFound = true;  // it is not known that there is none
+  if (search.isFound) return 1;
   const traverseproc traverse = Py_TYPE(value)->tp_traverse;
   if (search.steps == 0 || traverse == nullptr || !PyObject_IS_GC(value) || isConstant(value) || PyFrame_Check(value))
     return 0;

@@ -118,6 +118,17 @@ bool hasHiddenAttributes(PyObject* object) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && base == &PyBaseObject_Type && !slotsOf(object).empty();
 }
 
+namespace {
+
+/// Not one that a subclass hides by a slot of the same name, and no second name of a slot.
+bool isOwnSlot(PyObject* object, PyTypeObject* type, PyObject* name, PyObject* found) {
+  if (Py_TYPE(found) != &PyMemberDescr_Type || _PyType_Lookup(Py_TYPE(object), name) != found) return false;
+  auto* descriptor = reinterpret_cast<PyDescrObject*>(found);
+  return descriptor->d_type == type && PyObject_RichCompareBool(descriptor->d_name, name, Py_EQ) == 1;
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, PyObject*>> slotsOf(PyObject* object) {
   std::vector<std::pair<std::string, PyObject*>> slots;
   PyObject* mro = Py_TYPE(object)->tp_mro;
@@ -126,7 +137,7 @@ std::vector<std::pair<std::string, PyObject*>> slotsOf(PyObject* object) {
     if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) continue;
     PyObject *name = nullptr, *found = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(type->tp_dict, &at, &name, &found) != 0;)
-      if (Py_TYPE(found) == &PyMemberDescr_Type) slots.emplace_back(textOf(name), found);
+      if (isOwnSlot(object, type, name, found)) slots.emplace_back(textOf(name), found);
   }
   return slots;
 }

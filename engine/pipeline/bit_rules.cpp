@@ -18,7 +18,7 @@ struct BitRuleRow {
 /// What the traits of an op do not say. The first row that has the name counts.
 constexpr BitRuleRow bitRuleRows[] = {
     {BitRule::Exact,
-     " abs neg relu relu6 hardshrink threshold threshold_backward maximum minimum fmax fmin clamp clamp_min clamp_max "
+     " abs neg relu relu6 maximum minimum fmax fmin clamp clamp_min clamp_max "
      "hardtanh where "
      "masked_fill positive alias clone copy copy_ detach contiguous lift_fresh_copy cat stack constant_pad_nd pad flip "
      "roll rot90 tril triu diag_embed index index_select gather embedding select_scatter slice_scatter "
@@ -26,7 +26,7 @@ constexpr BitRuleRow bitRuleRows[] = {
      "empty_like empty_strided new_zeros new_ones new_full new_empty new_empty_strided scalar_tensor iota eye "
      "count_nonzero "
      "getitem copysign isnan isinf isfinite amax amin aminmax max min any all argmax argmin sort topk msort kthvalue "
-     "median cummax cummin eq ne lt le gt ge logical_and logical_or logical_not logical_xor signbit nan_to_num "
+     "median cummax cummin eq ne lt le gt ge logical_and logical_or logical_not logical_xor signbit "
      "max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices _low_memory_max_pool_with_offsets "
      "_low_memory_max_pool_offsets_to_indices upsample_nearest1d upsample_nearest2d upsample_nearest3d "
      "_upsample_nearest_exact1d _upsample_nearest_exact2d reflection_pad1d reflection_pad2d replication_pad1d "
@@ -35,17 +35,17 @@ constexpr BitRuleRow bitRuleRows[] = {
      "inductor_force_stride_order "
      "force_stride_order "},
     {BitRule::Steps,
-     " floor ceil round trunc frac fix sign sgn fmod remainder floor_divide heaviside nextafter frexp one_hot "
-     "histc bincount "},
+     " floor ceil round trunc frac fix sign sgn fmod heaviside nextafter frexp one_hot hardshrink threshold "
+     "threshold_backward nan_to_num histc bincount "},
     {BitRule::Rounded,
-     " add sub rsub mul square convert_element_type _to_copy to dequantize softshrink "
+     " add sub rsub mul square remainder convert_element_type _to_copy to dequantize softshrink "
      "leaky_relu prelu ldexp "},
     {BitRule::Divided, " div reciprocal sqrt true_divide rsqrt "},
     {BitRule::Several,
      " addcmul addcdiv lerp hardswish hardswish_backward hardsigmoid hardsigmoid_backward fma baddbmm_ mse_loss "
      "huber_loss smooth_l1_loss upsample_bilinear2d upsample_bicubic2d upsample_linear1d upsample_trilinear3d "
      "grid_sampler_2d grid_sampler_3d dist cross quantize_per_tensor quantize_per_channel fake_quantize "
-     "leaky_relu_backward arange linspace logspace "},
+     "leaky_relu_backward floor_divide arange linspace logspace "},
     {BitRule::Atomics,
      " scatter_add scatter_reduce index_add index_put _unsafe_index_put index_reduce embedding_dense_backward put "
      "max_pool2d_with_indices_backward max_pool3d_with_indices_backward adaptive_max_pool2d_backward "

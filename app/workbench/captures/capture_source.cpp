@@ -102,11 +102,7 @@ Result<CaptureSourcePtr> openStoredTexts(Workbench& bench, const std::string& te
   KERF_TRY(const auto rows, store->graphs(captureId));
   KERF_TRY(const auto origin, store->capture(captureId));
   KERF_TRY(auto folder, TemporaryFolder::create());
-  std::map<std::string, std::string> exported;
-  if (origin.kind == "program" && origin.fileCount > 0) {
-    KERF_TRY(const std::string log, programLogText(*store, captureId));
-    exported = exportedTexts(log);
-  }
+  KERF_TRY(const auto exported, exportedTexts(*store, origin));
   std::optional<Capture> whole;
   for (const auto& row : rows) {
     KERF_TRY(const auto file, store->materialize(row.id, folder.path() / std::to_string(row.ordinal)));

@@ -31,6 +31,22 @@ void keepLines(const Graph& stored, Graph& graph) {
   }
 }
 
+std::vector<std::string> textsOf(const std::vector<Dim>& dims, const Sizes& numbers) {
+  std::vector<std::string> texts;
+  if (dims.size() != numbers.size() || std::ranges::all_of(dims, [](const Dim& each) { return each.text.empty(); }))
+    return texts;
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    texts.push_back(dims[d].text.empty() ? std::to_string(numbers[d]) : dims[d].text);
+  return texts;
+}
+
+/// An input whose sizes are symbols has them in place of the example's numbers.
+void nameSizes(const TensorMeta* meta, GraphInput& input) {
+  if (meta == nullptr || input.kind != GraphInput::Kind::Tensor) return;
+  input.sizeTexts = textsOf(meta->sizes, input.sizes);
+  if (!input.sizeTexts.empty()) input.strideTexts = textsOf(meta->strides, input.strides);
+}
+
 }  // namespace
 
 Result<std::string> programLogText(Store& store, std::int64_t captureId) {
@@ -43,8 +59,10 @@ Result<std::string> programLogText(Store& store, std::int64_t captureId) {
   return std::move(text).str();
 }
 
-std::map<std::string, std::string> exportedTexts(const std::string& log) {
+Result<std::map<std::string, std::string>> exportedTexts(Store& store, const CaptureRow& capture) {
   std::map<std::string, std::string> texts;
+  if (capture.kind != "program" || capture.fileCount == 0) return texts;
+  KERF_TRY(const std::string log, programLogText(store, capture.id));
   const json whole = json::parse(log, nullptr, false);
   const json captured = whole.is_object() ? whole.value("captured", json()) : json();
   const json made = captured.is_object() ? captured.value("exported", json()) : json();
@@ -66,6 +84,9 @@ void applyExported(const std::string& text, CapturedGraph& graph) {
   module.symbolRanges = printed->module.symbolRanges;
   graph.module = std::move(module);
   graph.signature = std::move(printed->signature);
+  const auto placeholders = graph.module.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size() && i < graph.inputs.size(); ++i)
+    nameSizes(graph.module.graph.node(placeholders[i]).meta().value.tensor(), graph.inputs[i]);
 }
 
 }  // namespace kerf::workbench

@@ -16,8 +16,8 @@ inline constexpr const char* programLogName = "program.json";
 
 /// The log of a stored program, as JSON. NotFound where the capture has no files.
 Result<std::string> programLogText(Store& store, std::int64_t captureId);
-/// The printed ExportedPrograms of a program's log by the names of their graphs; none where the log cannot be read.
-std::map<std::string, std::string> exportedTexts(const std::string& log);
+/// The printed ExportedPrograms of a stored program by the names of their graphs; none of other captures.
+Result<std::map<std::string, std::string>> exportedTexts(Store& store, const CaptureRow& capture);
 /// Gives a stored graph the signature, the symbols and the annotations of its printed ExportedProgram. A text of another
 /// graph changes nothing.
 void applyExported(const std::string& text, CapturedGraph& graph);

@@ -5,6 +5,7 @@
 #include "app/workbench/captures/aot_stage.h"
 #include "app/workbench/captures/calm_loops.h"
 #include "app/workbench/captures/capture_source.h"
+#include "app/workbench/captures/exported_programs.h"
 #include "app/workbench/captures/given_inputs.h"
 #include "app/workbench/captures/memory_need.h"
 #include "app/workbench/captures/store_id.h"
@@ -92,7 +93,11 @@ Result<AddressedGraph> readStored(Workbench& bench, Store& store, const std::str
   }
   KERF_TRY(auto folder, TemporaryFolder::create());
   KERF_TRY(const auto file, store.materialize(row.id, folder.path()));
-  return importMaterialized(text, file, std::move(folder), capture.path);
+  KERF_TRY(auto source, importMaterialized(text, file, std::move(folder), capture.path));
+  KERF_TRY(const auto exported, exportedTexts(store, capture));
+  if (const auto printed = exported.find(row.name); printed != exported.end())
+    applyExported(printed->second, source.graph());
+  return source;
 }
 
 Result<AddressedGraph> fromCapture(Workbench& bench, const std::string& text, const StoreId& id, const Job& job) {

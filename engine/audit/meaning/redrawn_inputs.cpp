@@ -136,9 +136,28 @@ double RedrawnInputs::whole(int which, std::uint64_t seed, std::size_t element, 
   return range.low + std::floor(part * (range.high - range.low + 1));
 }
 
+namespace {
+
+/// What the single flag number `flag` is in draw `which` from 1 to 7. The first three come in all combinations; each
+/// two of the first 126 differ in some draw.
+double flagIn(int which, std::size_t flag) {
+  constexpr unsigned patterns = 126, firsts[] = {0b1010101, 0b1100110, 0b1111000};
+  if (flag < std::size(firsts)) return (which >> flag) & 1;
+  std::size_t left = (flag - std::size(firsts)) % (patterns - std::size(firsts));
+  for (unsigned n = 0; n < patterns; ++n) {
+    const unsigned pattern = 1 + n * 37 % patterns;
+    if (std::ranges::find(firsts, pattern) != std::end(firsts)) continue;
+    if (left-- == 0) return (pattern >> (which - 1)) & 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
 ValueList RedrawnInputs::draw(int which) const {
   if (which == 0) return m_inputs;
   ValueList made = m_inputs;
+  std::size_t flags = 0;  // single ones
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (!isRedrawn(made[i])) continue;
     const DType dtype = made[i].tensor().dtype();
@@ -154,10 +173,11 @@ ValueList RedrawnInputs::draw(int which) const {
       if (isFloating(dtype))
         to[element] = real(which, seed, element, count);
       else if (dtype == DType::Bool)  // one flag alone both ways, and several in all combinations
-        to[element] = count == 1 ? double((which >> (i % 3)) & 1) : std::floor(2 * fractionOf(seed, element));
+        to[element] = count == 1 ? flagIn(which, flags) : std::floor(2 * fractionOf(seed, element));
       else
         to[element] = asLane(lane, whole(which, seed, element, count, m_ranges[i]));
     }
+    if (dtype == DType::Bool && count == 1) ++flags;
     numbers->dtype = isFloating(dtype) ? DType::Float64 : dtype;
     if (auto tensor = tensorOf(*numbers)) made[i] = Value(std::move(*tensor));
   }

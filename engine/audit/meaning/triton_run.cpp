@@ -84,7 +84,7 @@ class TritonMachine final : public KernelMachine {
   /// About half of an axis. Where a kernel may count on whole blocks, and has no mask, it is half.
   static double partOf(double size) {
     constexpr double wholeBlocks = 16;
-    if (size < 2) return 1;
+    if (size <= 2) return 1;
     return std::fmod(size, wholeBlocks) == 0 ? size / 2 : std::floor(size / 2) + 1;
   }
 

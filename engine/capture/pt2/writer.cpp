@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/capture/common/json.h"
+#include "engine/capture/common/storage_directory.h"
 #include "engine/capture/pt2/argument_writer.h"
 #include "engine/capture/pt2/audit.h"
 #include "engine/capture/pt2/made_program.h"
@@ -184,7 +185,12 @@ class ProgramWriter {
     const StorageRef& storage = m_graph.storages[std::size_t(payload.storage)];
     if (storage.file && storage.crc32) return copy(name, *storage.file, *storage.crc32);
     if (storage.data) return m_zip.add(m_root + name, storage.data->view());
-    return add(name, "");
+    std::error_code missing;
+    const bool isNamed =
+        !storage.hash.empty() && std::filesystem::is_regular_file(m_graph.storageDirectory / storage.hash, missing);
+    if (!isNamed) return add(name, "");
+    KERF_TRY(const StoragePtr bytes, readNamedStorage(m_graph, storage, -1));
+    return m_zip.add(m_root + name, bytes->view());
   }
 
   static Result<void> checkPickle(const Pt2Payload& payload) {
@@ -222,12 +228,23 @@ class ProgramWriter {
     if (m_keeps) {
       for (const Pt2Member& member : m_graph.program->others)
         if (member.name.starts_with("data/sample_inputs/")) return copySamples(name, member);
-      return add(name, "");
+      if (!m_options.sampleInputs || !m_graph.program->others.empty()) return add(name, "");
     }
     if (!m_options.sampleInputs || m_graph.inputs.empty()) return add(name, "");
-    KERF_TRY(const ValueList values, m_graph.loadInputs(false, nullptr));
+    KERF_TRY(ValueList values, m_graph.loadInputs(false, nullptr));
+    if (m_keeps) values = ofTheUser(std::move(values));
     KERF_TRY(const std::string file, sampleInputsFile(values));
     return add(name, file);
+  }
+
+  /// Without parameters and buffers, which the archive has.
+  ValueList ofTheUser(ValueList values) const {
+    const auto& entries = m_graph.signature->inputs;
+    if (values.size() != entries.size()) return values;
+    ValueList own;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (entries[i].kind == "user_input") own.push_back(std::move(values[i]));
+    return own;
   }
 
   Result<void> copySamples(std::string_view name, const Pt2Member& member) {

@@ -16,6 +16,8 @@ constexpr std::size_t longestPlanText = 1000;
 
 std::string planText(std::string_view value) { return jsonText(value, longestPlanText); }
 
+constexpr std::size_t longestRanks = 100;
+
 /// The facts of one record, as fields of metrics.
 class PlanFacts {
  public:
@@ -25,7 +27,7 @@ class PlanFacts {
     m_metrics.line = record.line();
   }
   void add(std::string name, std::string value) {
-    if (m_metrics.fields.size() == mostItems) return;
+    if (m_metrics.fields.size() == mostItems || m_bytes > mostBytes) return;
     m_bytes += name.size() + value.size() + 2 * sizeof(std::string);
     m_metrics.fields.emplace_back(std::move(name), std::move(value));
   }
@@ -34,6 +36,7 @@ class PlanFacts {
   }
 
  private:
+  static constexpr std::size_t mostBytes = std::size_t{4} << 20;  ///< of one record
   const StoryRecord& m_record;
   CompileMetrics m_metrics;
   std::size_t m_bytes = 0;
@@ -66,15 +69,16 @@ class SpmdReport {
       finish();
       const std::string_view ranks = line.substr(11);
       const std::size_t mark = ranks.find(" vs rank ");
-      m_ranks = mark == ranks.npos ? std::string()
-                                   : fmt::format("ranks {} and {}", ranks.substr(0, mark),
-                                                 ranks.substr(mark + 9, ranks.find(':') - mark - 9));
+      m_ranks = mark == ranks.npos
+                    ? std::string()
+                    : fmt::format("ranks {} and {}", clippedText(ranks.substr(0, mark), longestRanks),
+                                  clippedText(ranks.substr(mark + 9, ranks.find(':') - mark - 9), longestRanks));
     } else if (line.starts_with("node ") && line.ends_with(':')) {
       finish();
-      m_node = line.substr(0, line.size() - 1);
+      m_node = clippedText(line.substr(0, line.size() - 1), longestPlanText);
     } else if (line.starts_with("Only on rank ") && line.ends_with(':')) {
       finish();
-      m_only = line.substr(0, line.size() - 1);
+      m_only = clippedText(line.substr(0, line.size() - 1), longestPlanText);
     } else if (line.starts_with("rank ")) {
       takeRank(line);
     } else if (!m_only.empty() && !line.empty() && !line.starts_with('=')) {
@@ -91,20 +95,19 @@ class SpmdReport {
     constexpr std::string_view mark = " <--";
     if (has.ends_with(mark)) has.remove_suffix(mark.size());
     if (m_ranks.empty())
-      m_facts.add(std::string(rank), std::string(has));
-    else if (!m_node.empty())
+      m_facts.add(clippedText(rank, longestPlanText), clippedText(has, longestPlanText));
+    else if (!m_node.empty() && m_has.size() < longestPlanText)
       m_has += fmt::format("{}{}: {}", m_has.empty() ? "" : " | ", rank, clippedText(has, longestPlanText));
   }
 
   void finish() {
-    m_only = {};
+    m_only.clear();
     if (!m_node.empty()) m_facts.add(fmt::format("{}: {}", m_ranks, m_node), std::exchange(m_has, {}));
-    m_node = {};
+    m_node.clear();
   }
 
   PlanFacts m_facts;
-  std::string m_ranks, m_has;
-  std::string_view m_node, m_only;
+  std::string m_ranks, m_has, m_node, m_only;
 };
 
 /// The numbers of a JSON list.

@@ -23,12 +23,10 @@ class _Patch:
 
     def __enter__(self):
         module = sys.modules[self.module_name]
-        before = []
-        for name, value in self.changes.items():
-            owner, leaf = _owner(module, name)
-            before.append((owner, leaf, getattr(owner, leaf)))
+        places = [(*_owner(module, name), value) for name, value in self.changes.items()]
+        self.before.append([(owner, leaf, getattr(owner, leaf)) for owner, leaf, _ in places])
+        for owner, leaf, value in places:
             setattr(owner, leaf, value)
-        self.before.append(before)
 
     def __exit__(self, *args):
         for owner, leaf, value in reversed(self.before.pop()):

@@ -6,6 +6,7 @@ take runs op by op; `ran_by` of the compiled graph says which, and why.
 
 import itertools
 import json
+import math
 
 import torch
 from torch import _C
@@ -111,9 +112,14 @@ def _computed_outputs(graph):
     return plan
 
 
+def _is_finite(value):
+    return isinstance(value, float) and math.isfinite(value)
+
+
 def _settings_text():
     """The settings that are numbers, truths or texts, as JSON."""
-    return json.dumps({k: v for k, v in config.get_config_copy().items() if isinstance(v, (bool, int, float, str))})
+    settings = config.get_config_copy().items()
+    return json.dumps({k: v for k, v in settings if isinstance(v, (bool, int, str)) or _is_finite(v)})
 
 
 def _annotate(gm, example_inputs):
