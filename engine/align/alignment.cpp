@@ -134,6 +134,7 @@ class Judge {
     return [this, amplified](const StepValue& a, const StepValue& b) {
       ValueGap gap = gapBetween(a, b, amplified);
       if (gap.kind != GapKind::Wrong || gap.relative < 0 || !a.l1 || !b.l1) return gap;
+      if (gap.bits && gap.bits->unordered > 0) return gap;  // NaN on one side is no rounding
       // Inputs that are further apart than rounding grows, and right, are noise: so is what a step makes of them.
       const bool noisy = amplified > noiseBeyond * std::max(roundingOf(a.dtype), roundingOf(b.dtype));
       if (noisy && gap.relative <= passedOn * amplified) gap.kind = GapKind::Rounding;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -54,9 +55,9 @@ class KernelBitsReader {
       const BitRule rule = bitRule(m_graph, node);
       if (m_code.generated) {
         readCode(node, rule);
-      } else if (rule == BitRule::Random) {
-        add(BitCause::Random, node);
-      } else if (rule == BitRule::Products) {
+      } else if (rule == BitRule::Random || rule == BitRule::Atomics) {
+        add(*causesOfRules[std::size_t(rule)], node);
+      } else if (rule == BitRule::Products || rule == BitRule::Unknown) {
         bits.condition = "where the library takes the algorithm that it takes for eager mode";
       }
     }
@@ -77,11 +78,21 @@ class KernelBitsReader {
   void readMultiplyAdd(const Node& node) {
     if (!isOf(node, {"add", "sub", "rsub"}) || !isFloat(node)) return;
     for (const NodeId input : node.inputs()) {
-      const Node& product = m_graph.node(input);
-      if (!m_members.contains(input) || !isOf(product, {"mul", "square"}) || !isFloat(product)) continue;
+      const Node& product = behindViews(input);
+      if (!m_members.contains(product.id()) || !isOf(product, {"mul", "square"}) || !isFloat(product)) continue;
       add(BitCause::MultiplyAdd, product);
       add(BitCause::MultiplyAdd, node);
     }
+  }
+
+  /// What a value of this kernel is computed by: a view is nothing in registers, and a sign is part of the product.
+  const Node& behindViews(NodeId id) const {
+    const Node* node = &m_graph.node(id);
+    while (m_members.contains(node->id()) && !node->inputs().empty() &&
+           isOf(*node, {"view", "_unsafe_view", "reshape", "expand", "permute", "transpose", "t", "squeeze",
+                        "unsqueeze", "slice", "select", "alias", "clone", "neg"}))
+      node = &m_graph.node(node->inputs().front());
+    return *node;
   }
 
   /// A value that was computed and not rounded shows where it is computed with, compared, or given as float32.
@@ -125,8 +136,7 @@ class KernelBitsReader {
   }
 
   void add(BitCause cause, const Node& node) {
-    auto& nodes = m_found[std::size_t(cause)];
-    if (std::ranges::find(nodes, node.name()) == nodes.end()) nodes.push_back(node.name());
+    if (m_seen.emplace(cause, node.id().index).second) m_found[std::size_t(cause)].push_back(node.name());
   }
 
   static constexpr std::size_t causes = std::size_t(lastOf(BitCause())) + 1;
@@ -137,6 +147,7 @@ class KernelBitsReader {
   const EagerOps& m_eager;
   std::unordered_set<NodeId> m_wide;  ///< 16-bit values that the kernel has in float32
   std::array<std::vector<std::string>, causes> m_found;
+  std::set<std::pair<BitCause, std::uint32_t>> m_seen;
   std::array<std::string, causes> m_details;
 };
 

@@ -119,7 +119,7 @@ TEST(BadInput, GarbageIsRefused) {
        "ELF\x01",
        "this is a compiled program" + wanted},
       {"\x80\x04pickle", "this is a Python pickle, which Kerf never loads" + wanted},
-      {"hello\nworld\n", "this is text without a graph" + wanted},
+      {"hello\nworld\n", "this is Python without a captured graph" + wanted},
       {"import torch\nprint(torch.ones(2))\n", "this is Python without a captured graph" + wanted},
       {"import torch\nclass Repro(torch.nn.Module):\n    def forward(self):\n        return 1\n",
        "the file has no load_args: truncated?"}};
@@ -131,6 +131,8 @@ TEST(BadInput, GarbageIsRefused) {
     EXPECT_EQ(capture.error().message, expected.message);
     EXPECT_EQ(capture.error().file, (folder.path() / "f.py").string());
   }
+  testing::writeFile(folder.path() / "f.txt", "hello\nworld\n");
+  EXPECT_EQ(importCapture(folder.path() / "f.txt").error().message, "this is text without a graph" + wanted);
   EXPECT_EQ(refused(garbage).code, ErrorCode::BadInput);
   EXPECT_EQ(importCapture(folder.path() / "missing.py").error().code, ErrorCode::NotFound);
 }

@@ -68,6 +68,27 @@ TEST(KernelBits, AProductAndASumInOneTritonKernelAreRoundedOnce) {
   EXPECT_TRUE(bitsOfTwo(graph, "triton_poi_fused_mul_0", "triton_poi_fused_add_relu_1").canBeEqual());
 }
 
+/// In registers a view is nothing.
+TEST(KernelBits, AViewBetweenProductAndSumIsLookedThrough) {
+  GraphFixture graph;
+  const NodeId x = graph.input("x", DType::Float32, {4, 8});
+  const NodeId product = graph.call("aten.mul.Tensor", {x, x});
+  const NodeId seen = graph.call("aten.alias.default", {product});
+  const NodeId sum = graph.call("aten.add.Tensor", {seen, seen});
+  graph.output({sum});
+  const auto triton = bitsOfOne(graph, "triton_poi_fused_add_mul_0", {"mul", "alias", "add"});
+  EXPECT_THAT(reasonsOf(triton), ElementsAre("fused multiply-add: mul add"));
+}
+
+/// floor(a / b) of Inductor is not what fmod gives.
+TEST(KernelBits, FloorDivideIsAnotherAlgorithm) {
+  GraphFixture graph;
+  const NodeId x = graph.input("x", DType::Float32, {4}), y = graph.input("y", DType::Float32, {4});
+  graph.output({graph.call("aten.floor_divide.default", {x, y})});
+  const auto triton = bitsOfOne(graph, "triton_poi_fused_floor_divide_0", {"floor_divide"});
+  EXPECT_THAT(reasonsOf(triton), ElementsAre("several roundings in one op: floor_divide"));
+}
+
 TEST(KernelBits, SixteenBitsBetweenTheOpsOfAKernelAreNotRounded) {
   const ProductAndSum graph(DType::BFloat16);
   EXPECT_THAT(reasonsOf(bitsOfOne(graph, "cpp_fused_add_mul_relu_0", {"mul", "add", "relu"})),

@@ -185,5 +185,13 @@ TEST(DynamoCompileFx, BranchesOfCondStay) {
             "tensor([2.]) tensor([-2.])\n");
 }
 
+/// All of a patch or nothing; a setting without an end is no reason to compile nothing.
+TEST(DynamoCompileFx, APatchThatIsRefusedChangesNothing) {
+  EXPECT_EQ(outputOf("try:\n    with config.patch({'emulate_precision_casts': True, 'nope': 1}): pass\n"
+                     "except AttributeError as error: print(error)\n"
+                     "print(config.emulate_precision_casts)\n"),
+            "torch._inductor.config.nope does not exist\nFalse\n");
+}
+
 }  // namespace
 }  // namespace kerf

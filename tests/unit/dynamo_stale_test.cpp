@@ -88,5 +88,28 @@ TEST(DynamoStale, ErrorsThatAProgramCatchesAreRaisedWhereItDoes) {
             "[5.0, 5.0]\n[7.0, 7.0]\n");
 }
 
+/// Base's slot of the same name is out of reach, and holds nothing.
+TEST(DynamoStale, ASlotThatASubclassListsAgainKeepsItsValue) {
+  EXPECT_EQ(staleOutput("class Base: __slots__ = ('n',)\nclass D(Base): __slots__ = ('n', '__dict__')\n"
+                        "def use(t, d):\n    d.n += 1\n    return t + d.n\n"
+                        "d = D(); d.n = 1\nf = torch.compile(use, backend='eager')\n"
+                        "for k in range(3): print(f(torch.ones(1), d).item(), d.n)\n"),
+            "3.0 2\n4.0 3\n5.0 4\n");
+}
+
+/// What holds the compiled code is gone while it is looked through.
+TEST(DynamoStale, ABackendMayResetTheCacheThatItIsAskedFrom) {
+  EXPECT_EQ(
+      staleOutput("class B:\n"
+                  "    __hash__ = None\n"
+                  "    def __call__(self, gm, inputs):\n        torch._dynamo.reset()\n        return gm.forward\n"
+                  "    def __eq__(self, other):\n"
+                  "        torch._dynamo.reset()\n        kept = [bytearray(64) for _ in range(1000)]\n"
+                  "        return False\n"
+                  "def g(x): return x * 2 + 1\n"
+                  "for k in range(3): print(torch.compile(g, backend=B())(torch.ones(2)).tolist())\n"),
+      "[3.0, 3.0]\n[3.0, 3.0]\n[3.0, 3.0]\n");
+}
+
 }  // namespace
 }  // namespace kerf

@@ -23,6 +23,7 @@ Result<void> makeProgram(CapturedGraph& graph, std::int64_t schemaMinor) {
   if (!fits || std::ranges::none_of(entries, isState)) return {};
   KERF_CHECK(graph.annotateShapes());
   auto program = std::make_shared<Pt2Program>();
+  program->isMade = true;
   program->schemaMinor = schemaMinor;
   std::vector<std::string> users;
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -38,6 +38,7 @@ struct Pt2Program {
   /// How the schema types a value that is not a tensor.
   enum class Symbol : std::uint8_t { Int, Float, Bool, CustomObject };
 
+  bool isMade = false;  ///< from a printed program, and not read from an archive
   std::int64_t schemaMinor = 0;
   /// JSON of the fields by name, verbatim: module_call_graph, metadata, treespec_namedtuple_fields, opset_version,
   /// range_constraints, verifiers, guards_code, and any that later minor versions add.

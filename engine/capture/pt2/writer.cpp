@@ -228,7 +228,7 @@ class ProgramWriter {
     if (m_keeps) {
       for (const Pt2Member& member : m_graph.program->others)
         if (member.name.starts_with("data/sample_inputs/")) return copySamples(name, member);
-      if (!m_options.sampleInputs || !m_graph.program->others.empty()) return add(name, "");
+      if (!m_graph.program->isMade) return add(name, "");
     }
     if (!m_options.sampleInputs || m_graph.inputs.empty()) return add(name, "");
     KERF_TRY(ValueList values, m_graph.loadInputs(false, nullptr));
