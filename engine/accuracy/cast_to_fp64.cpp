@@ -143,6 +143,15 @@ void widenCall(Graph& graph, NodeId id) {
 constexpr std::array<std::string_view, 7> factories = {"torch.empty", "torch.zeros", "torch.ones",         "torch.full",
                                                        "torch.rand",  "torch.randn", "torch.empty_strided"};
 
+/// torch.full((2,), 0) is of integers.
+bool takesDtypeOfFill(const Node& node) {
+  if (node.target() != "torch.full") return false;
+  if (node.args().size() > 1) return node.args()[1].as<double>() == nullptr;
+  return std::ranges::none_of(node.kwargs(), [](const auto& keyword) {
+    return keyword.first == "fill_value" && keyword.second.template as<double>() != nullptr;
+  });
+}
+
 bool isOutOf(const Node& user, NodeId id) {
   const std::vector<NodeId> outs = reshapedOperands(user);
   return user.op() == Opcode::CallFunction && std::ranges::find(outs, id) != outs.end();
@@ -153,7 +162,7 @@ bool isOutOf(const Node& user, NodeId id) {
 bool isUntypedOut(const Graph& graph, const Node& node) {
   const auto isDtype = [](const auto& keyword) { return keyword.first == "dtype"; };
   if (node.op() != Opcode::CallFunction || std::ranges::find(factories, node.target()) == factories.end()) return false;
-  if (std::ranges::any_of(node.kwargs(), isDtype)) return false;
+  if (std::ranges::any_of(node.kwargs(), isDtype) || takesDtypeOfFill(node)) return false;
   return std::ranges::any_of(node.users(), [&](NodeId user) { return isOutOf(graph.node(user), node.id()); });
 }
 

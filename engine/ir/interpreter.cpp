@@ -75,10 +75,19 @@ struct Interpreter::Frame {
     if (!objects.any()) return;
     keepObject(graph, node);
     objects.name(slot);
+    for (const NodeId out : listedOuts(node)) objects.name(out.index);
   }
 
-  void drop(NodeId id) {
-    if (objects.any() && known[id.index]) objects.forget(id.index);
+  /// A list of out= holds the tensors that it was given, and so names them.
+  static std::vector<NodeId> listedOuts(const Node& node) {
+    return givesReshapedList(node) ? reshapedOperands(node) : std::vector<NodeId>{};
+  }
+
+  void drop(const Graph& graph, NodeId id) {
+    if (objects.any() && known[id.index]) {
+      objects.forget(id.index);
+      for (const NodeId out : listedOuts(graph.node(id))) objects.forget(out.index);
+    }
     values[id.index] = {};
     known[id.index] = false;
   }
@@ -102,7 +111,8 @@ struct Interpreter::Frame {
   std::optional<NodeId> sameObject(const Graph& graph, const Node& node, const Value& result) const {
     if (const auto item = itemOfCall(node)) {
       const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
-      return outs.size() > 1 && item->item < outs.size() ? std::optional(outs[item->item]) : std::nullopt;
+      return givesReshapedList(graph.node(item->call)) && item->item < outs.size() ? std::optional(outs[item->item])
+                                                                                   : std::nullopt;
     }
     const auto back = operandGivenBack(node);
     if (!back || !areSeen(valueOf(*back), result) || !looksAlike(valueOf(*back).tensor(), result.tensor()))
@@ -222,7 +232,7 @@ Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
     }
   }
   if (!freesValues) return {};
-  for (const NodeId dead : frame.freeAfter[slot]) frame.drop(dead);
+  for (const NodeId dead : frame.freeAfter[slot]) frame.drop(m_module.graph, dead);
   return {};
 }
 

@@ -86,10 +86,16 @@ std::vector<NodeId> reshapedOperands(const Node& node) {
   return self != nullptr ? std::vector{*self} : std::vector<NodeId>{};
 }
 
+bool givesReshapedList(const Node& node) {
+  for (const auto& [key, value] : node.kwargs())
+    if (key == "out" && isPlainCall(node) && writesOut(node)) return value.asList() != nullptr;
+  return false;
+}
+
 std::optional<NodeId> operandGivenBack(const Node& node) {
   if (!isPlainCall(node)) return std::nullopt;
   const std::vector<NodeId> reshaped = reshapedOperands(node);
-  if (!reshaped.empty()) return reshaped.size() == 1 ? std::optional(reshaped[0]) : std::nullopt;
+  if (!reshaped.empty()) return givesReshapedList(node) ? std::nullopt : std::optional(reshaped[0]);
   if (!givesFirstBack(node) || node.args().empty()) return std::nullopt;
   const NodeId* self = node.args()[0].as<NodeId>();
   return self != nullptr ? std::optional(*self) : std::nullopt;
@@ -131,7 +137,8 @@ bool TensorObjects::isNumber(const Node& node) const {
 std::optional<NodeId> TensorObjects::givenBackBy(const Graph& graph, const Node& node) const {
   if (const auto item = itemOfCall(node)) {
     const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
-    return outs.size() > 1 && item->item < outs.size() ? std::optional(outs[item->item]) : std::nullopt;
+    return givesReshapedList(graph.node(item->call)) && item->item < outs.size() ? std::optional(outs[item->item])
+                                                                                 : std::nullopt;
   }
   return operandGivenBack(node);
 }
@@ -171,7 +178,8 @@ class ReshapedUses {
       const std::vector<NodeId> operands = reshapedOperands(m_graph.node(id));  // as they were written
       useCurrent(id);
       for (std::size_t k = 0; k < operands.size(); ++k)
-        m_current.insert_or_assign(m_objects.first(operands[k]), Current{id, k, operands.size() > 1, id});
+        m_current.insert_or_assign(m_objects.first(operands[k]),
+                                   Current{id, k, givesReshapedList(m_graph.node(id)), id});
     }
   }
 

@@ -17,6 +17,9 @@ namespace kerf::inline ir {
 /// only how a tensor looks at its memory (t_, resize_). One for each tensor of the result; empty for other calls.
 std::vector<NodeId> reshapedOperands(const Node& node);
 
+/// Whether the call gives a list of what it reshaped: out= was one.
+bool givesReshapedList(const Node& node);
+
 /// The operand that a call gives back: that of t_ or of a single out=, and the first one of add_ and of operator.iadd, which
 /// gives it back where it is a tensor.
 std::optional<NodeId> operandGivenBack(const Node& node);

@@ -21,14 +21,10 @@ bool haveSameNodes(const Graph& a, const Graph& b) {
       [&](NodeId id) { return b.node(id).name(); });
 }
 
-/// Stored nodes know their lines in the program, which the printed ones do not.
-void keepLines(const Graph& stored, Graph& graph) {
-  const auto order = stored.order();
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    NodeMeta meta = stored.node(order[i]).meta();
-    meta.value = graph.node(graph.order()[i]).meta().value;
-    graph.setMeta(graph.order()[i], std::move(meta));
-  }
+void takeAnnotations(const Graph& printed, Graph& graph) {
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    graph.setValueMeta(order[i], printed.node(printed.order()[i]).meta().value);
 }
 
 std::vector<std::string> textsOf(const std::vector<Dim>& dims, const Sizes& numbers) {
@@ -62,8 +58,8 @@ Result<std::string> programLogText(Store& store, std::int64_t captureId) {
 Result<std::map<std::string, std::string>> exportedTexts(Store& store, const CaptureRow& capture) {
   std::map<std::string, std::string> texts;
   if (capture.kind != "program" || capture.fileCount == 0) return texts;
-  KERF_TRY(const std::string log, programLogText(store, capture.id));
-  const json whole = json::parse(log, nullptr, false);
+  const auto log = programLogText(store, capture.id);  // without it the graphs are still there
+  const json whole = log ? json::parse(*log, nullptr, false) : json();
   const json captured = whole.is_object() ? whole.value("captured", json()) : json();
   const json made = captured.is_object() ? captured.value("exported", json()) : json();
   for (const json& one : made.is_array() ? made : json::array()) {
@@ -75,14 +71,11 @@ Result<std::map<std::string, std::string>> exportedTexts(Store& store, const Cap
 }
 
 void applyExported(const std::string& text, CapturedGraph& graph) {
+  if (graph.pending) return;
   auto printed = capturedFromReadable(text, graph.origin);
-  if (!printed || !printed->signature || graph.pending) return;
-  if (!haveSameNodes(graph.module.graph, printed->module.graph)) return;
-  GraphModule module = graph.module;
-  module.graph = printed->module.graph;
-  keepLines(graph.module.graph, module.graph);
-  module.symbolRanges = printed->module.symbolRanges;
-  graph.module = std::move(module);
+  if (!printed || !printed->signature || !haveSameNodes(graph.module.graph, printed->module.graph)) return;
+  takeAnnotations(printed->module.graph, graph.module.graph);
+  graph.module.symbolRanges = printed->module.symbolRanges;
   graph.signature = std::move(printed->signature);
   const auto placeholders = graph.module.graph.placeholders();
   for (std::size_t i = 0; i < placeholders.size() && i < graph.inputs.size(); ++i)

@@ -109,7 +109,7 @@ class Propagation {
     const bool fromData =
         isKnownFromData(node) || (node.meta().value.known() && m_env.symbols().size() > before.symbols);
     if (fromData && (!result || fits(node.meta().value, metaOf(*result)))) {
-      forgetSymbols(before);
+      forgetSymbols(before, result.has_value());
       return keep(id);
     }
     if (result) {
@@ -123,15 +123,20 @@ class Propagation {
   }
 
   /// Rolls back, but keeps what the call asked of the sizes of inputs: masks must still fit at other sizes.
-  void forgetSymbols(const ShapeEnv::Mark& before) {
+  void forgetSymbols(const ShapeEnv::Mark& before, bool ran) {
     const std::vector<ShapeGuard> asked(m_env.guards().begin() + std::ptrdiff_t(before.guards), m_env.guards().end());
     m_env.rollBack(before);
+    if (!ran) return;
     for (const ShapeGuard& guard : asked) {
       const bool isKnown = std::ranges::all_of(guard.expression.symbols(), [&](const std::string& name) {
         const ShapeSymbol* symbol = m_env.findSymbol(name);
         return symbol != nullptr && symbol->hint;
       });
-      if (isKnown && !guard.deferred) m_env.decide(guard.expression);
+      if (!isKnown || guard.deferred) continue;
+      try {
+        m_env.decide(guard.expression);
+      } catch (const SymbolicFailure&) {  // what it was replaced by has no number yet
+      }
     }
   }
 

@@ -56,7 +56,10 @@ class _Size:
 
 _FUNCTIONS = {"Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b,
               "Max": max, "Min": min, "Ne": lambda a, b: a != b, "Eq": lambda a, b: a == b, "Not": lambda a: not a,
-              "And": lambda *a: all(a), "Or": lambda *a: any(a), "Ge": lambda a, b: a >= b, "Abs": abs}
+              "And": lambda *a: all(a), "Or": lambda *a: any(a), "Ge": lambda a, b: a >= b, "Abs": abs,
+              "ToFloat": float, "TruncToInt": math.trunc, "FloorToInt": math.floor, "CeilToInt": math.ceil,
+              "RoundToInt": round, "IntTrueDiv": lambda a, b: a / b, "FloatTrueDiv": lambda a, b: a / b}
+_MOST_EXACT = 1 << 53  # of whole numbers that go through a float
 
 
 _UNCHECKABLE = (SyntaxError, NameError, TypeError, AttributeError, ValueError, OverflowError)
@@ -79,7 +82,8 @@ class _Guard:
             raise RuntimeError(f"torch.export: the guard {self.text} cannot be checked: {error}") from None
 
     def _value(self, values):
-        scope = {f"_v{k}": values[s.source] for k, s in enumerate(self.sizes)}
+        most = _MOST_EXACT if "ToFloat(" in self.text or "TrueDiv(" in self.text else int_oo
+        scope = {f"_v{k}": min(values[s.source], most) for k, s in enumerate(self.sizes)}
         return bool(eval(self._code, {"__builtins__": {}}, {**_FUNCTIONS, **scope}))
 
     def holds(self, values):

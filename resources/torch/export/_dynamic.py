@@ -193,7 +193,10 @@ class _Inputs:
     def place_of(self, source):
         """Which input a Dynamo source is."""
         if source not in self.trace.sources:  # the graph takes its sizes alone
-            return next(k for k, value in enumerate(self.values) if self.sources.get(id(value)) == source)
+            found = [k for k, value in enumerate(self.values) if self.sources.get(id(value)) == source]
+            if not found:
+                raise RuntimeError(f"torch.export: {source} is no input whose size may differ")
+            return found[0]
         at = self.trace.sources.index(source)
         return next(k for k, (place, _) in enumerate(self.rows) if place == at)
 

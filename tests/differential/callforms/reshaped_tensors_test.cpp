@@ -166,6 +166,48 @@ TEST(ReshapedTensors, AnItemOfSeveralOutsIsTheTensorThatWasGiven) {
   }
 }
 
+/// The list of out= is what still names the tensor.
+TEST(ReshapedTensors, AnItemThatIsTakenLateIsReshapedToo) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        v = torch.empty(0)
+        i = torch.empty(0, dtype = torch.int64)
+        r = torch.max(x, 1, keepdim=True, out=(v, i))
+        t = v.t_()
+        g = r[0]
+        return (g,)
+)");
+  for (const ValueList& results : bothOf(module, {{2, 3}})) {
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_THAT(results[0].tensor().sizes(), ElementsAre(1, 2));
+    EXPECT_THAT(numbersOf(results[0].tensor()), ElementsAre(2, 5));
+  }
+}
+
+TEST(ReshapedTensors, AListOfOneOutIsAList) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        a = torch.empty(3)
+        r = torch.unbind_copy(x[0:1], out=[a])
+        z = a + 1
+        return (z,)
+)");
+  for (const ValueList& results : bothOf(module, {{2, 3}})) {
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_THAT(numbersOf(results[0].tensor()), ElementsAre(1, 2, 3));
+  }
+}
+
+/// torch.full takes the dtype of its fill, which is of no cast.
+TEST(ReshapedTensors, WholeNumbersOfAFactoryStayInFloat64) {
+  const GraphModule module = graphOf(R"(x: "f32[2, 3]")", R"(        o = torch.full((2,), 0)
+        r = torch.argmax(x, dim=1, out=o)
+        return (o, r)
+)");
+  const auto cast = castGraph(module, {Value(counted({2, 3}))}, DType::Float64);
+  ASSERT_TRUE(cast) << cast.error().text();
+  const auto given = Interpreter(cast->module, referenceOps()).run(cast->inputs);
+  ASSERT_TRUE(given) << given.error().text();
+  EXPECT_EQ(given->list()[0].tensor().dtype(), DType::Int64);
+  EXPECT_THAT(numbersOf(given->list()[0].tensor()), ElementsAre(2, 2));
+}
+
 /// operator.iadd(number, tensor) makes a new tensor, and the number stays one.
 TEST(ReshapedTensors, NumbersAreNoTensors) {
   const GraphModule module = graphOf(R"(x: "f32[2, 3]", y: "f32[2, 3]")", R"(        n = x.size(0)
