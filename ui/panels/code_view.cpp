@@ -68,11 +68,9 @@ CodeView::CodeView(QWidget* parent) : QAbstractScrollArea(parent) {
   setFrameShape(NoFrame);
 }
 
-void CodeView::setCode(const QStringList& lines) {
-  m_lines = lines;  // shared with whoever gave them, as long as nothing is taken away
-  while (!m_lines.isEmpty() && m_lines.constLast().trimmed().isEmpty()) m_lines.removeLast();
-  m_longest = 0;
-  for (const auto& line : std::as_const(m_lines)) m_longest = std::max(m_longest, int(line.size()));
+void CodeView::setCode(CodeLines lines) {
+  m_lines = std::move(lines);
+  m_longest = m_lines.longest();
   m_current = -1;
   m_marked.clear();
   m_colors.clear();
@@ -97,14 +95,14 @@ int CodeView::lineHeight() const { return QFontMetrics(codeFont()).height() + 3;
 int CodeView::gutter() const {
   const QFontMetrics metrics(codeFont());
   const int signs = m_signs.isEmpty() ? 0 : metrics.height() + 4;
-  return metrics.horizontalAdvance(QString::number(std::max<qsizetype>(m_lines.size(), 10))) + 24 + signs;
+  return metrics.horizontalAdvance(QString::number(std::max(m_lines.size(), 10))) + 24 + signs;
 }
 
 void CodeView::updateBars() {
   const int width =
       QFontMetrics(codeFont()).horizontalAdvance('m') * std::min(m_longest, mostPaintedChars) + gutter() + 16;
   verticalScrollBar()->setRange(
-      0, std::max(0, int(m_lines.size() + m_noteRows.size()) * lineHeight() + 8 - viewport()->height()));
+      0, std::max(0, (m_lines.size() + int(m_noteRows.size())) * lineHeight() + 8 - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
   verticalScrollBar()->setSingleStep(lineHeight() * 2);
   horizontalScrollBar()->setRange(0, std::max(0, width - viewport()->width()));
@@ -112,7 +110,7 @@ void CodeView::updateBars() {
 }
 
 void CodeView::setCurrentLine(int line) {
-  m_current = line < int(m_lines.size()) ? line : -1;
+  m_current = line < m_lines.size() ? line : -1;
   const int top = rowOf(m_current) * lineHeight() + 4, seen = verticalScrollBar()->value();
   if (m_current >= 0 && (top < seen || top + lineHeight() > seen + viewport()->height()))
     verticalScrollBar()->setValue(top - viewport()->height() / 2);
@@ -141,7 +139,7 @@ void CodeView::setSigns(const QHash<int, LineSign>& signs) {
 }
 
 void CodeView::setNote(int line, const QStringList& note) {
-  m_noteLine = line >= 0 && line < int(m_lines.size()) && !note.isEmpty() ? line : -1;
+  m_noteLine = line >= 0 && line < m_lines.size() && !note.isEmpty() ? line : -1;
   m_note = m_noteLine < 0 ? QStringList() : note;
   layOutNote();
   updateBars();
@@ -184,7 +182,7 @@ int CodeView::lineAt(double y) const {
   const int row = int(std::floor((y + verticalScrollBar()->value() - 4) / lineHeight()));
   int line = row;
   if (m_noteLine >= 0 && row > m_noteLine) line = std::max(m_noteLine, row - int(m_noteRows.size()));
-  return row >= 0 && line < int(m_lines.size()) ? line : -1;
+  return row >= 0 && line < m_lines.size() ? line : -1;
 }
 
 QPoint CodeView::placeOf(int line) const {
@@ -204,7 +202,7 @@ void CodeView::paintEvent(QPaintEvent*) {
   }
   const int height = lineHeight(), scrolled = verticalScrollBar()->value();
   const int first = std::max(0, lineAt(0)), beyond = lineAt(area.height());
-  const int last = beyond < 0 ? int(m_lines.size()) - 1 : beyond;
+  const int last = beyond < 0 ? m_lines.size() - 1 : beyond;
   for (int line = first; line <= last; ++line) paintRow(painter, line, 4 + rowOf(line) * height - scrolled);
   if (m_noteLine >= first && m_noteLine <= last) paintNote(painter);
 }
@@ -253,7 +251,7 @@ void CodeView::paintNote(QPainter& painter) const {
 }
 
 void CodeView::paintLine(QPainter& painter, int line, double x, double baseline) const {
-  const auto text = m_lines[line].left(mostPaintedChars);
+  const auto text = m_lines.at(line).left(mostPaintedChars);
   const double advance = QFontMetricsF(codeFont()).horizontalAdvance('m');
   const auto draw = [&](int start, int length, const QColor& color) {
     painter.setPen(color);
@@ -302,7 +300,7 @@ void CodeView::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void CodeView::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy))
-    return QApplication::clipboard()->setText(m_current >= 0 ? m_lines[m_current].trimmed() : code());
+    return QApplication::clipboard()->setText(m_current >= 0 ? m_lines.at(m_current).trimmed() : code());
   if (walk(*event)) return;
   QAbstractScrollArea::keyPressEvent(event);
 }
@@ -315,7 +313,7 @@ bool CodeView::walk(const QKeyEvent& event) {
   if (m_current < 0) return false;
   const bool enters = key == Qt::Key_Return || key == Qt::Key_Enter;
   if (!enters && step == 0) return false;
-  const int line = std::clamp(m_current + step, 0, int(m_lines.size()) - 1);
+  const int line = std::clamp(m_current + step, 0, m_lines.size() - 1);
   if (enters || line != m_current) emit linePicked(line);
   if (enters) emit lineEntered(line);
   return true;
@@ -340,7 +338,7 @@ void CodeView::contextMenuEvent(QContextMenuEvent* event) {
   if (!menu.isEmpty()) menu.addSeparator();
   if (line >= 0)
     menu.addAction(tr("Copy line"), this,
-                   [this, line] { QApplication::clipboard()->setText(m_lines.value(line).trimmed()); });
+                   [this, line] { QApplication::clipboard()->setText(m_lines.at(line).trimmed()); });
   if (m_noteLine >= 0 && line == m_noteLine)
     menu.addAction(tr("Copy the note"), this, [this] { QApplication::clipboard()->setText(m_note.join('\n')); });
   menu.addAction(tr("Copy all"), this, [this] { QApplication::clipboard()->setText(code()); });

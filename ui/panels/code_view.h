@@ -7,6 +7,8 @@
 #include <QSet>
 #include <QStringList>
 
+#include "ui/panels/code_lines.h"
+
 class QMenu;
 
 namespace kerf::ui::inline panels {
@@ -16,12 +18,13 @@ class CodeView : public QAbstractScrollArea {
 
  public:
   explicit CodeView(QWidget* parent = nullptr);
-  void setCode(const QStringList& lines);
+  void setCode(CodeLines lines);
+  void setCode(const QStringList& lines) { setCode(CodeLines(lines)); }
   void setCode(const QString& code) { setCode(code.isEmpty() ? QStringList() : code.split('\n')); }
-  QString code() const { return m_lines.join('\n'); }
-  int lineCount() const { return int(m_lines.size()); }
+  QString code() const { return m_lines.joined(); }
+  int lineCount() const { return m_lines.size(); }
   /// Empty outside of the text.
-  QString line(int at) const { return m_lines.value(at); }
+  QString line(int at) const { return m_lines.at(at); }
   /// Marks a line (0-based; -1 for none) and brings it into view.
   void setCurrentLine(int line);
   int currentLine() const { return m_current; }
@@ -82,7 +85,8 @@ class CodeView : public QAbstractScrollArea {
   int lineHeight() const;
   int gutter() const;
 
-  QStringList m_lines, m_labels;
+  CodeLines m_lines;
+  QStringList m_labels;
   QString m_hint;
   QSet<int> m_marked;
   QHash<int, QColor> m_colors;
