@@ -128,7 +128,8 @@ TEST(StoreModel, GroupsWhatTheStoreHoldsNewestFirst) {
 
 TEST(NodeModel, ShowsEveryNodeOfAGraph) {
   const auto model = makeNodeModel();
-  model->setRows(nodeRows(test::makeChain(3)));
+  const auto chain = test::makeChain(3);
+  model->setRows(nodeRows(chain.get()));
   EXPECT_EQ(shownText(*model).toStdString(),
             "0 | x | x | 0 | 1 | f32[2, 2] | \n"
             "1 | n1 | add | 1 | 1 | f32[2, 2] | \n"

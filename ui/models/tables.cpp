@@ -215,7 +215,7 @@ std::unique_ptr<NodeModel> makeNodeModel() {
       {"Stride", [](const NodeRef& ref) { return text(ref.node().stride); }}});
 }
 
-std::vector<NodeRef> nodeRows(const GraphDocPtr& graph) {
+std::vector<NodeRef> nodeRows(const GraphDoc* graph) {
   std::vector<NodeRef> rows;
   if (!graph) return rows;
   rows.reserve(graph->nodes.size());

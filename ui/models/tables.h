@@ -17,9 +17,9 @@ using StepModel = TableModel<StepDoc>;
 using FusionModel = TableModel<FusionRow>;
 using TrialModel = TableModel<BisectTrial>;
 
-/// A node by its place in a shared graph, so that 50,000 rows cost 50,000 integers.
+/// A node by its place in a graph that whoever shows the rows holds: 50,000 rows own nothing.
 struct NodeRef {
-  GraphDocPtr graph;
+  const GraphDoc* graph = nullptr;
   int index = 0;
   const NodeDoc& node() const { return graph->nodes[std::size_t(index)]; }
 };
@@ -57,7 +57,8 @@ std::unique_ptr<ChangeModel> makeChangeModel();
 std::unique_ptr<CodeSpanModel> makeCodeSpanModel();
 /// Rewrites first, then what was added, changed and removed.
 std::vector<ChangeRow> changeRows(const DifferenceDoc& difference);
-std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);
+/// Null: none. `graph` must outlive them.
+std::vector<NodeRef> nodeRows(const GraphDoc* graph);
 
 /// A round dot for first columns: filled in `color`, or only its outline.
 QVariant dotIcon(const QColor& color, bool filled);

@@ -1,6 +1,7 @@
 #include "ui/panels/nodes_panel.h"
 
 #include <set>
+#include <utility>
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -50,7 +51,8 @@ NodesPanel::NodesPanel(Session& session, QWidget* parent)
 }
 
 void NodesPanel::showGraph() {
-  m_model->setRows(nodeRows(m_session.graph()));
+  const auto before = std::exchange(m_shown, m_session.graph());  // until no row is of it any more
+  m_model->setRows(nodeRows(m_shown.get()));
   m_table->fitColumns();
   applyFilter();
 }

@@ -26,6 +26,7 @@ class NodesPanel : public QWidget {
   void applyFilter();
 
   Session& m_session;
+  GraphDocPtr m_shown;  ///< the rows are of it
   NodeModel* m_model;
   DataTable* m_table;
   QLineEdit* m_filter;

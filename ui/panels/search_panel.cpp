@@ -1,5 +1,7 @@
 #include "ui/panels/search_panel.h"
 
+#include <utility>
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -68,11 +70,11 @@ QString SearchPanel::said() const { return m_said->text(); }
 void SearchPanel::showHits() {
   const auto graph = m_session.graph();
   if (graph != m_graph || m_pane.hits() != m_listed) {
-    m_graph = graph;
+    const auto before = std::exchange(m_graph, graph);  // until no row is of it any more
     m_listed = m_pane.hits();
     std::vector<NodeRef> rows;
     for (const int node : m_listed)
-      if (graph && node < int(graph->nodes.size())) rows.push_back({graph, node});
+      if (graph && node < int(graph->nodes.size())) rows.push_back({graph.get(), node});
     m_model->setRows(std::move(rows));
     m_table->fitColumns();
   }
