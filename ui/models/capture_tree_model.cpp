@@ -34,10 +34,6 @@ QString rankedId(int capture, const std::string& id, int rank) {
   return QString("%1/%2@%3").arg(capture).arg(QString::fromStdString(id)).arg(rank);
 }
 
-bool isStored(const CaptureDoc& capture) {
-  return capture.name != capture.path && capture.name.find('/') == std::string::npos;
-}
-
 QString shortName(const std::string& path) { return text(path).section('/', -1); }
 
 }  // namespace
@@ -234,7 +230,7 @@ QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) cons
     if (!capture.error.empty()) return "refused";
     const auto torch = text(capture.torchVersion).section('+', 0, 0);
     // Two captures of one file are told apart by their ids in the store.
-    const auto kind = isStored(capture) ? text(capture.name + " · " + capture.kind) : text(capture.kind);
+    const auto kind = capture.isStored() ? text(capture.name + " · " + capture.kind) : text(capture.kind);
     return torch.isEmpty() ? kind : kind + " · torch " + torch;
   }
   if (role == Qt::ForegroundRole && !capture.error.empty()) return theme().bad;

@@ -1,6 +1,15 @@
 #include "ui/session/documents.h"
 
+#include <QRegularExpression>
+
 namespace kerf::ui::inline session {
+
+bool isStoreName(const QString& text) {
+  static const QRegularExpression name("^[cmp]\\d+(/(g|slip)\\d+)?(@(pass|step):.+)?$");
+  return name.match(text).hasMatch();
+}
+
+bool CaptureDoc::isStored() const { return name != path && isStoreName(QString::fromStdString(name)); }
 
 QStringList TraceLogDoc::remarksOf(const std::string& id, int rank) const {
   QStringList said;

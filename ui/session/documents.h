@@ -28,12 +28,17 @@ using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc
 using workbench::RecordedStageDoc, workbench::RecordedStages, workbench::RewriteDoc;
 using workbench::StoreListing, workbench::TimelineDoc, workbench::TimelineLane, workbench::TimelineSpan;
 
+/// Whether a text is how the store names what it holds: "c3", "c3/g1", "m2@step:4", "p4".
+bool isStoreName(const QString& text);
+
 /// One opened file, folder or stored capture: being read (`loading`), refused (`error` not empty) or ready.
 struct CaptureDoc : workbench::CaptureIndex {
   int id = 0;
   std::string error;
   bool loading = false;
   std::shared_ptr<std::atomic<int>> percent;  ///< read so far, while loading
+  /// It is the store's own copy, which goes by a name ("c3"); `path` is where it came from.
+  bool isStored() const;
 };
 using CaptureDocPtr = std::shared_ptr<const CaptureDoc>;
 

@@ -16,8 +16,7 @@ constexpr int mostWatched = 200;  ///< of a folder with very many logs the first
 QStringList pathsOf(const CaptureDoc& doc) {
   const auto path = QString::fromStdString(doc.path);
   const QFileInfo info(path);
-  const bool stored = doc.name != doc.path;  // the store's own copy does not grow
-  if (!info.exists() || doc.loading || stored) return {};
+  if (!info.exists() || doc.loading || doc.isStored()) return {};  // the store's own copy does not grow
   QStringList paths{path};
   if (info.isDir())
     for (const auto& log : QDir(path).entryInfoList({"*.log"}, QDir::Files)) paths << log.filePath();

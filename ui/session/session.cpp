@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <QFileInfo>
-#include <QRegularExpression>
 
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
@@ -19,8 +18,7 @@ constexpr std::int64_t mostRecordBytes = 8 << 20;
 
 /// A file's full path; a name of the store as it is.
 QString placeOf(const QString& path) {
-  static const QRegularExpression stored("^[cmp]\\d+(/(g|slip)\\d+)?(@(pass|step):.+)?$");
-  const bool isStored = !QFileInfo::exists(path) && stored.match(path).hasMatch();
+  const bool isStored = !QFileInfo::exists(path) && isStoreName(path);
   return isStored ? path : QFileInfo(path).absoluteFilePath();
 }
 

@@ -1,7 +1,6 @@
 #include "ui/shell/session_memory.h"
 
 #include <QFileInfo>
-#include <QRegularExpression>
 
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/program_panel.h"
@@ -12,10 +11,7 @@ namespace kerf::ui::inline shell {
 namespace {
 
 /// A file that is still there, or what the store holds.
-bool opensStill(const QString& name) {
-  static const QRegularExpression stored("^[cmp]\\d+(/(g|slip)\\d+)?(@(pass|step):.+)?$");
-  return stored.match(name).hasMatch() || QFileInfo::exists(name);
-}
+bool opensStill(const QString& name) { return isStoreName(name) || QFileInfo::exists(name); }
 
 QVariantMap mapOf(const NamedPlace& place) {
   const bool ofPass = place.place.stage == Location::Stage::Pass;
