@@ -1,9 +1,8 @@
 #include "ui/panels/overview_panel.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <vector>
 
+#include <QCoreApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
@@ -15,13 +14,13 @@
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
+#include "ui/panels/log_parts.h"
 
 namespace kerf::ui::inline panels {
 namespace {
 
 constexpr int whereColumn = 0, statusColumn = 1, timeColumn = 2, cacheColumn = 3, whyColumn = 4;
 constexpr int mostOpen = 2000;
-constexpr int mostToldRows = 100;  ///< of one table
 
 QColor colorOf(const QString& status) {
   if (status == "ok" || status == "cache hit") return theme().good;
@@ -49,107 +48,6 @@ QString styles() {
              "p { margin: 2px 0 6px 0; } code { font-family: '%6'; }")
       .arg(theme().text.name(), theme().muted.name(), theme().bad.name(), theme().warn.name(), theme().accent.name(),
            codeFont().family());
-}
-
-/// What a table of the log says of one compile id.
-struct LogPart {
-  const char *table, *title;
-  std::vector<const char*> columns;  ///< by key; the first one stands out
-};
-const std::vector<LogPart>& parts() {
-  static const std::vector<LogPart> all{{"failures", "Why it failed", {"type", "reason", "where"}},
-                                        {"breaks", "Where it broke", {"where", "code", "reason"}},
-                                        {"recompiles", "Why it was compiled again", {"changed", "before", "after"}},
-                                        {"restarts", "Why it was begun anew", {"because", "reason"}},
-                                        {"triton", "Triton kernels", {"kernel"}}};
-  return all;
-}
-
-std::string cell(const workbench::LogTable& table, const workbench::LogRow& row, std::string_view key) {
-  const auto column = std::ranges::find(table.columns, key, &workbench::LogColumn::key);
-  const auto place = std::size_t(column - table.columns.begin());
-  return place < row.cells.size() ? row.cells[place] : std::string();
-}
-
-QString changeHtml(const workbench::LogTable& table, const workbench::LogRow& row) {
-  const auto before = cell(table, row, "before"), after = cell(table, row, "after"), guard = cell(table, row, "guard");
-  auto html = "<p><b>" + escaped(cell(table, row, "changed")) + "</b>";
-  if (!after.empty()) html += ": " + escaped(before) + " → " + escaped(after);
-  if (after.empty() && !before.empty()) html += OverviewPanel::tr(", was %1").arg(escaped(before));
-  if (!guard.empty()) html += "<br><code>" + escaped(guard) + "</code>";
-  const auto from = cell(table, row, "from"), where = cell(table, row, "where");
-  if (!from.empty()) html += "<br><span class='quiet'>" + OverviewPanel::tr("guard of %1").arg(escaped(from));
-  if (!from.empty()) html += (where.empty() ? QString() : ", " + escaped(where)) + "</span>";
-  if (const auto advice = adviceFor(text(guard)); !advice.isEmpty())
-    html += "<br>" + OverviewPanel::tr("What to do: %1").arg(advice.toHtmlEscaped());
-  return html + "</p>";
-}
-
-/// "launched 3 times, grids [8] ×2, [4] ×1" and what else is told of a kernel.
-QString kernelHtml(const workbench::LogTable& table, const workbench::LogRow& row) {
-  const auto told = [&](const char* key) { return cell(table, row, key); };
-  auto html = "<p><b>" + escaped(told("kernel")) + "</b> <span class='quiet'>" + escaped(told("hash")) + "</span>";
-  QStringList about;
-  for (const auto& [key, what] :
-       {std::pair("warps", OverviewPanel::tr("%1 warps")), std::pair("stages", OverviewPanel::tr("%1 stages")),
-        std::pair("shared", OverviewPanel::tr("%1 bytes of shared memory")), std::pair("arch", QString("%1"))})
-    if (const auto value = told(key); !value.empty()) about << what.arg(escaped(value));
-  if (!about.isEmpty()) html += "<br>" + about.join(", ");
-  const auto launches = text(told("launches")).toLongLong();
-  html += "<br>" + OverviewPanel::tr("launched %1")
-                       .arg(launches == 1 ? OverviewPanel::tr("once") : plural(launches, OverviewPanel::tr("time")));
-  if (!told("grids").empty()) html += OverviewPanel::tr(", grids %1").arg(escaped(told("grids")));
-  if (!told("arguments").empty()) html += "<br><code>" + escaped(told("arguments")) + "</code>";
-  if (!told("where").empty())
-    html += "<br><span class='quiet'>" + OverviewPanel::tr("called at %1").arg(escaped(told("where"))) + "</span>";
-  return html;
-}
-
-/// Rows of a table by the record that they were read from: there may be 100,000, and of each kernel a few.
-using RowsOfRecord = std::unordered_map<int, std::vector<const workbench::LogRow*>>;
-
-RowsOfRecord rowsByRecord(const workbench::LogTable* table) {
-  RowsOfRecord rows;
-  if (table == nullptr) return rows;
-  for (const auto& row : table->rows) rows[row.record].push_back(&row);
-  return rows;
-}
-
-/// Which lines of the kernel's texts a line of its source became.
-QString kernelLinesHtml(const workbench::LogTable* table, const RowsOfRecord& lines, int record) {
-  const auto found = lines.find(record);
-  if (table == nullptr || found == lines.end()) return {};
-  const auto told = std::min(found->second.size(), std::size_t(mostToldRows)), left = found->second.size() - told;
-  QString rows;
-  for (std::size_t i = 0; i < told; ++i) {
-    rows += "<tr>";
-    for (const char* key : {"source", "ttir", "ttgir", "machine"})
-      rows += "<td style='padding-right: 12px'>" +
-              text(cell(*table, *found->second[i], key)).section('/', -1).toHtmlEscaped() + "</td>";
-    rows += "</tr>";
-  }
-  const auto more =
-      left > 0 ? "<p class='quiet'>" + OverviewPanel::tr("and %1 more lines").arg(left) + "</p>" : QString();
-  return "<table><tr class='quiet'><td>" + OverviewPanel::tr("Source line") +
-         "</td><td>TTIR</td><td>TTGIR</td><td>PTX</td></tr>" + rows + "</table>" + more;
-}
-
-QString rowHtml(const LogPart& part, const workbench::LogTable& table, const workbench::LogRow& row) {
-  if (QLatin1String(part.table) == QLatin1String("recompiles")) return changeHtml(table, row);
-  const bool kernel = table.name == "triton";
-  QString html = kernel ? kernelHtml(table, row) : QString("<p>");
-  for (const char* key : kernel ? std::vector<const char*>() : part.columns) {
-    const auto value = cell(table, row, key);
-    if (value.empty()) continue;
-    const bool first = key == part.columns.front();
-    const bool code = std::string_view(key) == "code";
-    html += first ? "<b>" + escaped(value) + "</b>"
-                  : "<br>" + (code ? "<code>" + escaped(value) + "</code>" : escaped(value));
-  }
-  if (!row.detail.empty()) html += "<br><span class='quiet'>" + escaped(row.detail) + "</span>";
-  if (row.record >= 0)
-    html += QString("<br><a href='record:%1'>%2</a>").arg(row.record).arg(OverviewPanel::tr("Show the record"));
-  return html + "</p>";
 }
 
 }  // namespace
@@ -317,20 +215,17 @@ QString OverviewPanel::answerHtml() const {
 
 QString OverviewPanel::tableHtml(const char* name, int compile) const {
   const auto* table = m_log ? m_log->table(name) : nullptr;
-  const auto& part =
-      *std::ranges::find(parts(), QLatin1String(name), [](const LogPart& each) { return QLatin1String(each.table); });
   if (table == nullptr) return {};
-  const auto* lines = table->name == "triton" ? m_log->table("triton-lines") : nullptr;
-  const auto linesOfKernels = rowsByRecord(lines);
+  const auto& part = *std::ranges::find(logParts(), std::string_view(name), &LogPart::table);
   QString html;
   int told = 0;
   for (const auto& row : table->rows) {
     if (row.compile != compile || ++told > mostToldRows) continue;
-    html += rowHtml(part, *table, row) + kernelLinesHtml(lines, linesOfKernels, row.record);
+    html += logRowHtml(part, *table, row, *m_log);
   }
   if (told > mostToldRows)
     html += "<p class='quiet'>" + tr("and %1 more").arg(formatCount(told - mostToldRows)) + "</p>";
-  return html.isEmpty() ? html : "<h4>" + tr(part.title) + "</h4>" + html;
+  return html.isEmpty() ? html : "<h4>" + QCoreApplication::translate("OverviewPanel", part.title) + "</h4>" + html;
 }
 
 QString OverviewPanel::compileHtml(int compile) const {
@@ -339,11 +234,11 @@ QString OverviewPanel::compileHtml(int compile) const {
                  (entry.seconds >= 0 ? ", " + formatSeconds(entry.seconds) : QString()) + "</span></h3>";
   if (!entry.frame.empty()) html += "<p class='quiet'>" + escaped(entry.frame) + "</p>";
   QString told;
-  for (const auto& part : parts()) told += tableHtml(part.table, compile);
+  for (const auto& part : logParts()) told += tableHtml(part.table.data(), compile);
   html += told.isEmpty() && entry.failure.empty() && m_capture->kind != "tritonparse"
               ? "<p>" + tr("It went through: no break, no restart, no failure.") + "</p>"
               : told;
-  if (!entry.failure.empty() && !told.contains(tr(parts().front().title)))
+  if (!entry.failure.empty() && !told.contains(QCoreApplication::translate("OverviewPanel", logParts().front().title)))
     html += "<h4>" + tr("Why it failed") + "</h4><p>" + escaped(entry.failure) + "</p>";
   if (entry.graphs.empty()) return html + "<p class='quiet'>" + tr("It left no graph.") + "</p>";
   html += "<h4>" + tr("Graphs") + "</h4>";

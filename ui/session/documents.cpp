@@ -11,6 +11,12 @@ bool isStoreName(const QString& text) {
 
 bool CaptureDoc::isStored() const { return name != path && isStoreName(QString::fromStdString(name)); }
 
+void TraceLogDoc::afterReading() {
+  const auto* lines = table("triton-lines");
+  for (std::size_t row = 0; lines && row < lines->rows.size(); ++row)
+    kernelLines[lines->rows[row].record].push_back(int(row));
+}
+
 QStringList TraceLogDoc::remarksOf(const std::string& id, int rank) const {
   QStringList said;
   for (const auto& remark : remarks)

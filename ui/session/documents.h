@@ -55,6 +55,7 @@ using FusionRowsPtr = std::shared_ptr<const std::vector<FusionRow>>;
 /// How the compilations of a trace went; `error`: why that cannot be told.
 struct TraceLogDoc : workbench::CompileLogDoc {
   QString error;
+  std::unordered_map<int, std::vector<int>> kernelLines;  ///< rows of the table "triton-lines", by their record
   /// Null where there is no such table.
   const workbench::LogTable* table(std::string_view name) const {
     const auto found = std::ranges::find(tables, name, &workbench::LogTable::name);
@@ -62,6 +63,8 @@ struct TraceLogDoc : workbench::CompileLogDoc {
   }
   /// What there is to say of a compile id: why it was compiled again, where it broke.
   QStringList remarksOf(const std::string& id, int rank) const;
+  /// To be called by whoever filled the tables.
+  void afterReading();
 };
 using TraceLogPtr = std::shared_ptr<const TraceLogDoc>;
 
