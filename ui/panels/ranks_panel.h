@@ -2,28 +2,19 @@
 // the first that does not meet.
 #pragma once
 
-#include <QWidget>
-
+#include "ui/panels/lane_view.h"
 #include "ui/panels/ranks_text.h"
 #include "ui/session/session.h"
 
-class QLabel;
-class QPushButton;
-class QSplitter;
-class QTextBrowser;
-class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace kerf::ui::inline panels {
 
-class RanksPanel : public QWidget {
+class RanksPanel : public LaneView {
   Q_OBJECT
 
  public:
   explicit RanksPanel(Session& session, QWidget* parent = nullptr);
-  QTreeWidget& lanes() { return *m_lanes; }
-  QString headline() const;
-  QString detail() const;
 
  signals:
   /// A rank's graph is shown.
@@ -33,7 +24,6 @@ class RanksPanel : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  void build();
   void showRanks();
   void fillLanes();
   void addLane(const LaneRow& row);
@@ -43,11 +33,6 @@ class RanksPanel : public QWidget {
   int rankOf(int column) const;
 
   Session& m_session;
-  QLabel *m_headline, *m_hint;
-  QPushButton* m_go;
-  QTreeWidget* m_lanes;
-  QTextBrowser* m_detail;
-  QSplitter* m_content;
   RankLanesPtr m_shown;
   std::vector<LaneRow> m_rows;
   int m_first = -1;  ///< row of the first collective that does not meet, or of the first graph that differs
