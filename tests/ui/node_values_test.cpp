@@ -1,5 +1,6 @@
 // Values of all nodes after a comparison: the figures that `kerf value` gives, on cards and in the Inspector, and the
 // commands that lead to NaN and infinities; kernels as they are run.
+#include <map>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -10,8 +11,10 @@
 #include "tests/support/small_repro.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/models/spark.h"
+#include "ui/panels/figures_table.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/kernels_panel.h"
+#include "ui/panels/tabbed_page.h"
 #include "ui/panels/values_panel.h"
 #include "ui/shell/story_bar.h"
 
@@ -134,6 +137,42 @@ TEST_F(NodeValues, KernelsAreThoseThatAreRun) {
   session().selectNode(QString("addmm_5"));
   session().selectNode(QString("relu"));
   EXPECT_EQ(code(), before);
+}
+
+TEST_F(NodeValues, StandInATableWithFourSides) {
+  openSample();
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  const auto accuracy = session().accuracy();
+  ASSERT_TRUE(accuracy && !accuracy->values.empty());
+  auto& table = *m_window->figuresTable().table().model();
+  ASSERT_EQ(table.rowCount(), int(accuracy->values.size()));
+  QStringList titles;
+  for (int column = 0; column < table.columnCount(); ++column)
+    titles << table.headerData(column, Qt::Horizontal).toString();
+  EXPECT_EQ(titles, QStringList({"Node", "Interpreter", "Compiled", "fp64 reference", "Recorded"}));
+  const std::map<std::string, int> columns{
+      {"interpreter", 1}, {"compiled", 2}, {"fp64", 3}, {"recorded", 4}, {"made up", 4}};
+  for (int row = 0; row < table.rowCount(); ++row) {
+    const auto& known = accuracy->values[std::size_t(row)];
+    EXPECT_EQ(table.index(row, 0).data().toString().toStdString(), known.node);
+    EXPECT_FALSE(known.sides.empty());
+    for (const auto& [side, figures] : known.sides)
+      EXPECT_EQ(table.index(row, columns.at(side)).data().toString(), rangeText(figures)) << known.node << " " << side;
+  }
+  EXPECT_THAT(m_window->figuresTable().status().toStdString(), ::testing::HasSubstr("all finite"));
+  m_window->raisePanel("values");
+  m_window->valueTabs().showView(&m_window->figuresTable());
+  QApplication::processEvents();
+  const auto& view = m_window->figuresTable().table();
+  for (int column = 1; column < 4; ++column)  // the picture and the text beside it
+    EXPECT_GE(view.columnWidth(column),
+              QFontMetrics(view.font()).horizontalAdvance(rangeText(accuracy->values[0].sides[0].figures)) + 48)
+        << column;
+  session().selectNode(QString("relu"));
+  const int current = m_window->figuresTable().table().currentSourceRow();
+  ASSERT_GE(current, 0);
+  EXPECT_EQ(accuracy->values[std::size_t(current)].node, "relu");
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct NodeRef {
 };
 using NodeModel = TableModel<NodeRef>;
 using SavedModel = TableModel<workbench::SavedValueDoc>;
+using FiguresModel = TableModel<workbench::NodeFigures>;
 using LogModel = TableModel<LogDoc>;
 using OpCountModel = TableModel<OpCountDoc>;
 using CodeSpanModel = TableModel<workbench::CodeSpan>;
@@ -51,6 +52,8 @@ std::unique_ptr<NodeModel> makeNodeModel();
 std::unique_ptr<SavedModel> makeSavedModel();
 /// Why a value is saved, in words, by the rule that keeps it from being computed again.
 QString savedReason(const std::string& rule);
+/// Of nodes, a column for each side: interpreter, compiled, fp64, recorded.
+std::unique_ptr<FiguresModel> makeFiguresModel();
 std::unique_ptr<LogModel> makeLogModel();
 std::unique_ptr<OpCountModel> makeOpCountModel();
 std::unique_ptr<ChangeModel> makeChangeModel();

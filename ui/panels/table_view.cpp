@@ -17,7 +17,7 @@ namespace kerf::ui::inline panels {
 namespace {
 constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
 constexpr int leastWidest = 96, leastStretched = 140;  ///< what long texts keep where columns give way
-constexpr int sortArrowWidth = 12, iconWidth = 22, padding = 22;
+constexpr int sortArrowWidth = 12, smallIcon = 16, iconWidth = 22, padding = 22;
 
 /// The width above which columns are cut so that `over` pixels are saved in all; at least `leastWidest`.
 int capOf(std::vector<int> widths, int over) {
@@ -31,6 +31,13 @@ int capOf(std::vector<int> widths, int over) {
   }
   return cap;
 }
+/// What stands before a cell's text: an icon, or a picture of its own size.
+int decorationWidth(const QVariant& decoration) {
+  if (decoration.isNull()) return 0;
+  const auto picture = decoration.value<QImage>();
+  return picture.isNull() ? iconWidth : int(picture.width() / picture.devicePixelRatio()) + iconWidth - smallIcon;
+}
+
 }  // namespace
 
 RowFilter::RowFilter(QObject* parent) : QSortFilterProxyModel(parent) { setSortRole(rowSortRole); }
@@ -84,8 +91,8 @@ int DataTable::widthOf(int column) const {
   for (int row = 0; row < rows; ++row) {
     if (row == measuredRows) row = std::max(row, rows - 2);  // the last ones have the longest numbers
     const auto index = model()->index(row, column);
-    const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
-    widest = std::max(widest, metrics.horizontalAdvance(index.data().toString()) + icon);
+    widest = std::max(
+        widest, metrics.horizontalAdvance(index.data().toString()) + decorationWidth(index.data(Qt::DecorationRole)));
   }
   return std::min(widest + padding, mostColumn);
 }
@@ -218,7 +225,7 @@ bool DataTable::viewportEvent(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const auto index = indexAt(help->pos());
   const auto whole = index.data().toString(), tip = index.data(Qt::ToolTipRole).toString();
-  const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
+  const int icon = decorationWidth(index.data(Qt::DecorationRole));
   const bool cut = index.isValid() &&
                    QFontMetrics(font()).horizontalAdvance(whole) + icon + padding / 2 > columnWidth(index.column());
   if (!cut || tip.contains(whole)) return QTableView::viewportEvent(event);

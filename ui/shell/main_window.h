@@ -24,6 +24,7 @@ class AccuracyPanel;
 class CapturesPanel;
 class ChangesPanel;
 class DifferencePanel;
+class FiguresTable;
 class FusionPanel;
 class InspectorPanel;
 class KernelsPanel;
@@ -43,6 +44,7 @@ class RunsPanel;
 class SearchPanel;
 class SourcePanel;
 class StageStrip;
+class TabbedPage;
 class StorePanel;
 class TimelinePanel;
 class ValuesPanel;
@@ -122,6 +124,8 @@ class MainWindow : public QMainWindow {
   RecordPanel& recordPanel() { return *m_record; }
   RanksPanel& ranksPanel() { return *m_ranks; }
   RunsPanel& runsPanel() { return *m_runs; }
+  FiguresTable& figuresTable() { return *m_figures; }
+  TabbedPage& valueTabs() { return *m_valueTabs; }
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
   StorePanel& storePanel() { return *m_store; }
@@ -256,6 +260,8 @@ class MainWindow : public QMainWindow {
   RecordPanel* m_record = nullptr;
   RanksPanel* m_ranks = nullptr;
   RunsPanel* m_runs = nullptr;
+  FiguresTable* m_figures = nullptr;
+  TabbedPage* m_valueTabs = nullptr;
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;
   StorePanel* m_store = nullptr;

@@ -12,6 +12,7 @@
 #include "ui/panels/captures_panel.h"
 #include "ui/panels/changes_panel.h"
 #include "ui/panels/difference_panel.h"
+#include "ui/panels/figures_table.h"
 #include "ui/panels/fusion_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/kernels_panel.h"
@@ -32,6 +33,7 @@
 #include "ui/panels/source_panel.h"
 #include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
+#include "ui/panels/tabbed_page.h"
 #include "ui/panels/timeline_panel.h"
 #include "ui/panels/values_panel.h"
 #include "ui/shell/banner.h"
@@ -96,7 +98,11 @@ void MainWindow::buildPanels() {
     return fusion && !fusion->empty();
   });
   add("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session), {Numbers});
-  add("values", tr("Values"), m_values = new ValuesPanel(m_session), {Numbers});
+  m_values = new ValuesPanel(m_session);
+  m_figures = new FiguresTable(m_session);
+  add("values", tr("Values"),
+      m_valueTabs = new TabbedPage(tr("Values of"), {{tr("Selected node"), m_values}, {tr("All nodes"), m_figures}}),
+      {Numbers});
   add("partition", tr("Partition"), m_partition = new PartitionPanel(m_session), {Numbers});
   add("minify", tr("Minify"), m_minify = new MinifyPanel(m_session), {Reduce});
   add("store", tr("Store"), m_store = new StorePanel(m_session), {Reduce});
