@@ -26,6 +26,7 @@ struct NodeRef {
 using NodeModel = TableModel<NodeRef>;
 using SavedModel = TableModel<workbench::SavedValueDoc>;
 using FiguresModel = TableModel<workbench::NodeFigures>;
+using AlignmentModel = TableModel<workbench::AlignedRow>;
 using LogModel = TableModel<LogDoc>;
 using OpCountModel = TableModel<OpCountDoc>;
 using CodeSpanModel = TableModel<workbench::CodeSpan>;
@@ -54,6 +55,8 @@ std::unique_ptr<SavedModel> makeSavedModel();
 QString savedReason(const std::string& rule);
 /// Of nodes, a column for each side: interpreter, compiled, fp64, recorded.
 std::unique_ptr<FiguresModel> makeFiguresModel();
+/// Of two recordings of runs.
+std::unique_ptr<AlignmentModel> makeAlignmentModel();
 std::unique_ptr<LogModel> makeLogModel();
 std::unique_ptr<OpCountModel> makeOpCountModel();
 std::unique_ptr<ChangeModel> makeChangeModel();

@@ -208,7 +208,7 @@ struct Location {
 
 /// A place that is named rather than numbered, so that it can be kept and found again.
 struct NamedPlace {
-  std::string capture, graph;  ///< what opens the capture, and the graph's name in it
+  std::string capture, graph;  ///< what opens the capture, and the graph's name in it; empty: its first
   Location place;              ///< stage, body and node; its numbers of capture and graph mean nothing
 };
 
@@ -235,6 +235,18 @@ struct RunsDoc : workbench::CaptureDifference {
   static int firstDifferent(const workbench::CompileDifference& compile);
 };
 using RunsDocPtr = std::shared_ptr<const RunsDoc>;
+
+/// Two recordings of runs, step by step; `error`: why that cannot be told.
+struct AlignmentDoc : workbench::AlignDoc {
+  bool running = false;
+  QString error;
+  /// Null: none has this number.
+  const workbench::AlignedRow* rowOf(int pair) const {
+    const auto found = std::ranges::find(rows, pair, &workbench::AlignedRow::pair);
+    return found == rows.end() ? nullptr : &*found;
+  }
+};
+using AlignmentDocPtr = std::shared_ptr<const AlignmentDoc>;
 
 /// What several ranks of a trace recorded, beside each other; `error`: why that cannot be told.
 struct RankLanesDoc : workbench::RanksDoc {

@@ -156,6 +156,16 @@ class Session : public QObject {
   /// Shows the later graph of a stage of them against the earlier one.
   void goToStagePair(const workbench::StageDifference& stage);
 
+  // Two recordings of runs
+  /// Finds which steps of two recordings belong together; with `b` empty, the two sides of one. `graph`: whose nodes
+  /// the steps are named after; empty: what the recordings have. alignmentChanged() follows.
+  void align(const QString& a, const QString& b, const QString& graph);
+  void cancelAlign();
+  /// What was aligned last; null before the first time.
+  AlignmentDocPtr alignment() const { return m_alignment; }
+  /// Opens the graph that has a step, at its node.
+  void goToStep(const workbench::AlignedRow& row);
+
   // Recorded output code
   /// Of the shown graph, with its lines linked to the graph's nodes; null until findRecordedCode() has it.
   RecordedCodePtr recordedCode() const;
@@ -281,6 +291,7 @@ class Session : public QObject {
   void valueChanged();
   void recordedCodeChanged();
   void runsChanged();
+  void alignmentChanged();
   void ranksChanged();
   void inputsChanged();
   void plantChanged();
@@ -369,6 +380,7 @@ class Session : public QObject {
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
   RunsDocPtr m_runs;
+  AlignmentDocPtr m_alignment;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture
   int m_graphless = -1;                                            ///< capture without graphs that is shown
   std::map<int, ProgramDocumentPtr> m_programs;                    ///< by capture

@@ -29,7 +29,7 @@ void Session::reachWanted() {
   const auto wanted = *std::exchange(m_wanted, std::nullopt);
   if (!found->second->error.empty()) return;  // which was told already
   const auto& graphs = found->second->graphs;
-  const auto entry = std::ranges::find(graphs, wanted.graph, &GraphEntry::name);
+  const auto entry = wanted.graph.empty() ? graphs.begin() : std::ranges::find(graphs, wanted.graph, &GraphEntry::name);
   if (entry == graphs.end())
     return emit noted(tr("%1 has no graph %2 any more").arg(text(wanted.capture), text(wanted.graph)));
   auto place = wanted.place;

@@ -21,6 +21,7 @@ class QTemporaryDir;
 
 namespace kerf::ui::inline panels {
 class AccuracyPanel;
+class AlignView;
 class CapturesPanel;
 class ChangesPanel;
 class DifferencePanel;
@@ -124,6 +125,7 @@ class MainWindow : public QMainWindow {
   RecordPanel& recordPanel() { return *m_record; }
   RanksPanel& ranksPanel() { return *m_ranks; }
   RunsPanel& runsPanel() { return *m_runs; }
+  AlignView& alignView() { return *m_align; }
   FiguresTable& figuresTable() { return *m_figures; }
   TabbedPage& valueTabs() { return *m_valueTabs; }
   NodesPanel& nodesPanel() { return *m_nodes; }
@@ -260,6 +262,8 @@ class MainWindow : public QMainWindow {
   RecordPanel* m_record = nullptr;
   RanksPanel* m_ranks = nullptr;
   RunsPanel* m_runs = nullptr;
+  AlignView* m_align = nullptr;
+  TabbedPage* m_twoRuns = nullptr;
   FiguresTable* m_figures = nullptr;
   TabbedPage* m_valueTabs = nullptr;
   NodesPanel* m_nodes = nullptr;

@@ -8,12 +8,14 @@
 #include <QToolButton>
 
 #include "ui/panels/accuracy_panel.h"
+#include "ui/panels/align_view.h"
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
+#include "ui/panels/tabbed_page.h"
 #include "ui/session/aot_stages.h"
 #include "ui/shell/banner.h"
 #include "ui/shell/command_palette.h"
@@ -189,7 +191,17 @@ std::vector<ActionSpec> MainWindow::goActions() {
            tr("Two captures beside each other: compile ids, stages, guards, kernels and times"),
            [this] {
              raisePanel("runs");
+             m_twoRuns->showView(m_runs);
              m_runs->compare();
+           }},
+          {"alignRecordings",
+           tr("Align two recor&dings"),
+           {},
+           {},
+           tr("Recorded values of two runs step by step: the first with equal inputs and unequal results"),
+           [this] {
+             raisePanel("runs");
+             m_twoRuns->showView(m_align);
            }},
           {"showInProgram",
            tr("Show in the pro&gram"),
@@ -396,6 +408,7 @@ void MainWindow::buildMenus() {
                                        "compareWith",
                                        "compareBefore",
                                        "compareRuns",
+                                       "alignRecordings",
                                        "",
                                        "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});

@@ -9,6 +9,7 @@
 #include <QToolBar>
 
 #include "ui/panels/accuracy_panel.h"
+#include "ui/panels/align_view.h"
 #include "ui/panels/captures_panel.h"
 #include "ui/panels/changes_panel.h"
 #include "ui/panels/difference_panel.h"
@@ -112,8 +113,12 @@ void MainWindow::buildPanels() {
   });
   add("ranks", tr("Ranks"), m_ranks = new RanksPanel(m_session), {Overview, Graph},
       [this] { return m_session.hasRanks(m_session.shownCapture()); });
-  add("runs", tr("Two runs"), m_runs = new RunsPanel(m_session), {Overview, Graph},
-      [this] { return m_session.captures().size() > 1; });
+  m_runs = new RunsPanel(m_session);
+  m_align = new AlignView(m_session);
+  add("runs", tr("Two runs"),
+      m_twoRuns = new TabbedPage(tr("What of the two runs"),
+                                 {{tr("Graphs and kernels"), m_runs}, {tr("Recorded values"), m_align}}),
+      {Overview, Graph}, [this] { return m_session.captures().size() > 1 || m_session.alignment(); });
   add("record", tr("Record"), m_record = new RecordPanel(m_session), {Overview, Graph},
       [this] { return m_session.record() != nullptr; });
   add("find", tr("Found"), m_hits = new SearchPanel(m_session, *m_pane), {Graph, Numbers},
@@ -156,12 +161,14 @@ void MainWindow::connectPanels() {
   connect(m_overview, &OverviewPanel::recordPicked, this,
           [this](int record) { m_session.showRecord(m_session.shownCapture(), record); });
   connect(m_ranks, &RanksPanel::graphPicked, this, [this] { m_places->go(WorkPlace::Graph); });
+  connect(m_align, &AlignView::stepPicked, this, [this] { m_places->go(WorkPlace::Graph); });
   connect(m_runs, &RunsPanel::stagePicked, this, [this] {
     m_places->go(WorkPlace::Graph);
     raisePanel("difference");
   });
   connect(m_captures, &CapturesPanel::runsAsked, this, [this](int before, int after) {
     raisePanel("runs");
+    m_twoRuns->showView(m_runs);
     m_runs->choose(before, after);
     m_runs->compare();
   });
