@@ -90,7 +90,9 @@ void GraphPainter::paint(const QRectF& visible) {
     if (card.rect.intersects(visible)) {
       paintMark(card);
       paintCut(card);
+      paintPlacement(card);
     }
+  paintMoves(visible);
   if (hulls) hulls->paintTitles(visible);
   paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
@@ -203,8 +205,9 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     m_painter.drawLines(lines);
   }
   for (const auto* edge : gone) paintEdge(*edge, blend(theme().bad, theme().canvas, 0.5), 1.2, Qt::DashLine);
+  const auto onward = m_state.mode == ColorMode::Placement ? theme().accent : theme().warn;  // there that says: moved
   for (const auto* edge : marked)
-    paintEdge(*edge, edge->to == m_selectedCard ? theme().accent : theme().warn, std::max(2.0, 1.4 / m_zoom));
+    paintEdge(*edge, edge->to == m_selectedCard ? theme().accent : onward, std::max(2.0, 1.4 / m_zoom));
 }
 
 void GraphPainter::paintEdge(const SceneEdge& edge, const QColor& color, double width, Qt::PenStyle style) {
@@ -362,7 +365,9 @@ void GraphPainter::paintRows(const SceneCard& card) {
     const auto area = whole.adjusted(CardMetrics::padding + 16, 0, -CardMetrics::padding, 0);
     const QPointF mark(whole.left() + CardMetrics::padding + 6, whole.center().y());
     m_painter.setPen(row.portal ? QPen(theme().accent, 1.4) : QPen(Qt::NoPen));
-    m_painter.setBrush(row.portal ? QBrush(Qt::NoBrush) : QBrush(theme().faint));
+    const bool placed = m_state.mode == ColorMode::Placement && row.node >= 0;
+    const auto dot = placed ? nodeColor(m_scene.graph->nodes[std::size_t(row.node)], m_state) : theme().faint;
+    m_painter.setBrush(row.portal ? QBrush(Qt::NoBrush) : QBrush(dot));
     if (row.node >= 0) m_painter.drawEllipse(mark, 3, 3);
     m_painter.setFont(m_code);
     m_painter.setPen(theme().muted);

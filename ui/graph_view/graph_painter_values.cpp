@@ -28,6 +28,12 @@ QString saidWithin(const workbench::ValueFigures& figures, double width, const Q
 
 }  // namespace
 
+double GraphPainter::belowCard(const SceneCard& card) const {
+  const bool strip = m_state.values && m_state.accuracy && m_detail == Detail::Full &&
+                     m_state.accuracy->figuresOf(m_scene.graph->nodes[std::size_t(card.node)].name) != nullptr;
+  return card.rect.bottom() + (strip ? stripHeight : 0);
+}
+
 /// Drawn before the card, which covers its upper edge.
 void GraphPainter::paintValues(const SceneCard& card) {
   if (card.group >= 0 || m_scene.isGhost(card.node) || !m_state.accuracy) return;

@@ -70,6 +70,8 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   for (const auto changed : {&Session::compiledChanged, &Session::fusionChanged})
     connect(&session, changed, this, &GraphPane::showHulls);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
+  for (const auto signal : {&Session::shardingChanged, &Session::locationChanged})
+    connect(&session, signal, this, &GraphPane::showSharding);
   connect(&session, &Session::pinsChanged, this, &GraphPane::showPins);
   for (const auto signal : {&Session::plantChanged, &Session::accuracyChanged, &Session::locationChanged})
     connect(&session, signal, this, &GraphPane::showDoubt);
@@ -128,10 +130,13 @@ void GraphPane::buildStrip() {
   buildStages();
   m_colors = new QComboBox;
   m_colors->setObjectName("colorMode");
-  m_colors->addItems({tr("Colour by op kind"), tr("Colour by accuracy")});
+  m_colors->addItems({tr("Colour by op kind"), tr("Colour by accuracy"), tr("Colour by placement")});
   m_colors->setToolTip(tr("What the colours of the graph mean"));
   m_colors->setAccessibleName(tr("Colours"));
   connect(m_colors, &QComboBox::currentIndexChanged, this, [this](int i) { m_view->setColorMode(ColorMode(i)); });
+  connect(m_colors, &QComboBox::activated, this, [this](int i) {
+    if (ColorMode(i) == ColorMode::Placement && !m_view->state().sharding) emit placementsAsked();
+  });
   row->addWidget(m_breadcrumbs);
   row->addWidget(m_title);
   row->addWidget(m_detail);
@@ -413,6 +418,18 @@ void GraphPane::showAccuracy() {
   if (accuracy && !accuracy->running && !accuracy->nodes.empty())
     setColorMode(ColorMode::Accuracy);
   else if (!accuracy)
+    setColorMode(ColorMode::Kind);
+}
+
+/// Placements colour the graph as soon as they are known.
+void GraphPane::showSharding() {
+  auto sharding = m_session.sharding();
+  if (sharding && (sharding->running || !sharding->error.isEmpty())) sharding = nullptr;
+  if (sharding == m_view->state().sharding) return;
+  m_view->setSharding(sharding);
+  if (sharding)
+    setColorMode(ColorMode::Placement);
+  else if (m_view->state().mode == ColorMode::Placement)
     setColorMode(ColorMode::Kind);
 }
 

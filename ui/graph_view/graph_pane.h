@@ -75,6 +75,8 @@ class GraphPane : public QWidget {
   void searchChanged();
   /// What makes results of the shown graph worth less is to be seen.
   void doubtPicked();
+  /// Placements are to colour the graph, and are not known yet.
+  void placementsAsked();
 
  private:
   void buildStrip();
@@ -103,6 +105,7 @@ class GraphPane : public QWidget {
   void showSymbols();
   void readSymbols();
   void showAccuracy();
+  void showSharding();
   void selectPath(int target);
   void setHits();
   void offerBodies(int node);

@@ -42,6 +42,7 @@ void GraphWidget::setScene(ScenePtr scene, bool again) {
   const auto held = again ? heldPoint() : QPointF();
   m_scene = std::move(scene);
   m_retired = nullptr;
+  findMoves();
   m_stale = m_hidden = false;
   m_state.hovered = -1;
   m_state.found.clear();
@@ -234,6 +235,21 @@ void GraphWidget::setAccuracy(AccuracyDocPtr accuracy) {
   m_minimap->refresh();
   update();
   emit meaningChanged();
+}
+
+void GraphWidget::setSharding(ShardingDocPtr sharding) {
+  m_state.sharding = std::move(sharding);
+  findMoves();
+  m_minimap->refresh();
+  update();
+  emit meaningChanged();
+}
+
+/// Once for a scene: it is painted often, and large.
+void GraphWidget::findMoves() {
+  const auto& scene = m_scene ? m_scene : m_retired;
+  const bool known = scene && m_state.sharding;
+  m_state.moves = known ? std::make_shared<const SceneMoves>(movesOf(*scene, *m_state.sharding)) : nullptr;
 }
 
 void GraphWidget::setCut(QHash<int, QString> saved, QSet<int> recomputed) {

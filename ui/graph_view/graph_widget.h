@@ -35,6 +35,7 @@ class GraphWidget : public QWidget {
   void setFound(QSet<int> nodes, int current);
   void setColorMode(ColorMode mode);
   void setAccuracy(AccuracyDocPtr accuracy);
+  void setSharding(ShardingDocPtr sharding);
   void setPinned(QSet<int> nodes);
   void setNoted(QSet<int> nodes);
   void setCut(QHash<int, QString> saved, QSet<int> recomputed);
@@ -97,6 +98,7 @@ class GraphWidget : public QWidget {
 
  private:
   void paintGrid(QPainter& painter) const;
+  void findMoves();
   void walk(int key);
   int neighbour(int key) const;
   int sibling(int step) const;

@@ -57,6 +57,20 @@ std::vector<Entry> hullEntries(const Scene& scene, const ViewState& state) {
   return {{HullPainter::colorOf(0), QString("%1 outlined").arg(plural(qint64(state.hulls->size()), "fusion group"))}};
 }
 
+std::vector<Entry> placementEntries(const Scene& scene, const ViewState& state) {
+  if (!state.sharding) return {{theme().faint, "no placements are known"}};
+  std::vector<int> nodes(state.sharding->kinds.size());
+  for (const auto& node : scene.shown->nodes)
+    if (const int kind = state.sharding->kindOf(node.name); kind >= 0) ++nodes[std::size_t(kind)];
+  std::vector<Entry> entries;
+  for (std::size_t kind = 0; kind < nodes.size(); ++kind)
+    entries.push_back({placementColor(*state.sharding, int(kind)),
+                       QString("%1 %2").arg(text(state.sharding->kinds[kind]), plural(nodes[kind], "node"))});
+  if (std::ranges::any_of(state.sharding->nodes, [](const auto& node) { return !node.moved.empty(); }))
+    entries.push_back({theme().warn, "moved between ranks"});
+  return entries;
+}
+
 std::vector<Entry> accuracyEntries() {
   return {{theme().good, "well within the limit"},
           {theme().heat(0.3), "near the limit"},
@@ -67,7 +81,9 @@ std::vector<Entry> accuracyEntries() {
 }  // namespace
 
 std::vector<LegendEntry> legendEntries(const Scene& scene, const ViewState& state) {
-  auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
+  auto entries = state.mode == ColorMode::Kind        ? kindEntries(scene)
+                 : state.mode == ColorMode::Placement ? placementEntries(scene, state)
+                                                      : accuracyEntries();
   for (const auto& more : {changeEntries(scene, state), hullEntries(scene, state)})
     entries.insert(entries.end(), more.begin(), more.end());
   return entries;

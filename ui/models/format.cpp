@@ -14,6 +14,11 @@ QString formatMilliseconds(double milliseconds) {
   return QString::number(milliseconds, 'f', milliseconds < 10 ? 2 : 1) + " ms";
 }
 
+QString formatMicroseconds(double microseconds) {
+  if (microseconds >= 1000) return formatMilliseconds(microseconds / 1000);
+  return QString::number(microseconds, 'f', 1) + QString::fromUtf8(" µs");
+}
+
 QString formatSeconds(double seconds) {
   if (seconds < 60) return QString::number(seconds, 'f', seconds < 10 ? 1 : 0) + " s";
   const int whole = int(std::lround(seconds));

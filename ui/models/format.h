@@ -5,7 +5,9 @@
 
 namespace kerf::ui::inline models {
 
-QString formatMilliseconds(double milliseconds);    ///< "0.42 ms", "1.25 s"
+QString formatMilliseconds(double milliseconds);  ///< "0.42 ms", "1.25 s"
+/// "7.2 µs", "1.25 ms": estimates in microseconds.
+QString formatMicroseconds(double microseconds);
 QString formatSeconds(double seconds);              ///< "0.8 s", "2 min 5 s"
 QString formatError(double value);                  ///< "0", "1.2e-05", "inf"
 QString formatRatio(double value);                  ///< "0.003", "12.4", "1.2e+06"

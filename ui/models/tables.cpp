@@ -223,6 +223,26 @@ std::vector<NodeRef> nodeRows(const GraphDoc* graph) {
   return rows;
 }
 
+std::unique_ptr<ShardingModel> makeShardingModel() {
+  using Node = workbench::ShardedNodeDoc;
+  const auto moved = [](const Node& node) {
+    QStringList moves;
+    for (const auto& each : node.moved) moves << text(each.from) + " → " + text(each.to);
+    return moves.join(", ");
+  };
+  return std::make_unique<ShardingModel>(std::vector<Column<Node>>{
+      {"Node", [](const Node& node) { return text(node.name); }},
+      {"Op", [](const Node& node) { return text(node.target).remove("torch.ops."); }},
+      {"Placed as", [](const Node& node) { return text(node.placements); }},
+      {"Moved between ranks",
+       moved,
+       {},
+       false,
+       [](const Node& node, int role) { return node.moved.empty() ? QVariant() : colored(role, theme().warn); }},
+      {"Cost", [](const Node& node) { return node.cost > 0 ? formatMicroseconds(node.cost) : QString(); },
+       [](const Node& node) { return QVariant(node.cost); }, true}});
+}
+
 std::unique_ptr<LogModel> makeLogModel() {
   const auto warns = [](const LogDoc& row, int role) {
     return colored(role, row.level >= int(logLevels().indexOf("warning")) ? theme().bad : theme().text);

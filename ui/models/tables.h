@@ -27,6 +27,7 @@ using NodeModel = TableModel<NodeRef>;
 using SavedModel = TableModel<workbench::SavedValueDoc>;
 using FiguresModel = TableModel<workbench::NodeFigures>;
 using AlignmentModel = TableModel<workbench::AlignedRow>;
+using ShardingModel = TableModel<workbench::ShardedNodeDoc>;
 using LogModel = TableModel<LogDoc>;
 using OpCountModel = TableModel<OpCountDoc>;
 using CodeSpanModel = TableModel<workbench::CodeSpan>;
@@ -57,6 +58,7 @@ QString savedReason(const std::string& rule);
 std::unique_ptr<FiguresModel> makeFiguresModel();
 /// Of two recordings of runs.
 std::unique_ptr<AlignmentModel> makeAlignmentModel();
+std::unique_ptr<ShardingModel> makeShardingModel();
 std::unique_ptr<LogModel> makeLogModel();
 std::unique_ptr<OpCountModel> makeOpCountModel();
 std::unique_ptr<ChangeModel> makeChangeModel();

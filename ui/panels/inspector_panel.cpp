@@ -8,6 +8,7 @@
 #include <QUrl>
 
 #include "ui/models/format.h"
+#include "ui/models/placement_words.h"
 #include "ui/models/spark.h"
 #include "ui/models/theme.h"
 
@@ -80,7 +81,7 @@ InspectorPanel::InspectorPanel(Session& session, QWidget* parent) : QTextBrowser
   connect(this, &QTextBrowser::anchorClicked, this,
           [this](const QUrl& link) { m_session.selectNode(link.toString(QUrl::FullyDecoded).mid(5)); });
   for (const auto signal : {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged,
-                            &Session::guardsChanged, &Session::traceLogChanged})
+                            &Session::guardsChanged, &Session::traceLogChanged, &Session::shardingChanged})
     connect(&session, signal, this, &InspectorPanel::showNode);
   showNode();
 }
@@ -122,6 +123,7 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
                                         ? row("Schema", "<span class='quiet'>not in the op table</span>")
                                         : textRow("Schema", node.schema)));
   html += section("ARGUMENTS", argumentsHtml(node));
+  html += placementHtml(node);
   html += accuracyHtml(node);
   html += valuesHtml(node);
   html += kernelHtml(node);
@@ -139,6 +141,18 @@ QString InspectorPanel::backwardHtml(const NodeDoc& node) const {
   const auto code = mono(name);
   return "<p class='sub'>" + tr("gradient of %1").arg(shown ? "<a href='node:" + name + "'>" + code + "</a>" : code) +
          "</p>";
+}
+
+/// Where its value is over a mesh of ranks, and why.
+QString InspectorPanel::placementHtml(const NodeDoc& node) const {
+  const auto sharding = m_session.sharding();
+  const auto* found = sharding && !sharding->running ? sharding->find(node.name) : nullptr;
+  if (!found) return {};
+  QString rows = textRow(tr("Placed as"), found->placements) + textRow(tr("Mesh"), sharding->askedMesh);
+  QStringList why;
+  for (const auto& sentence : whyPlaced(*m_session.graph(), *sharding, *found)) why << sentence.toHtmlEscaped();
+  if (found->cost > 0) rows += textRow(tr("Moves"), formatMicroseconds(found->cost));
+  return section("PLACEMENT", rows + row(tr("Why"), why.join("<br>")));
 }
 
 QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {

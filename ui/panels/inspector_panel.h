@@ -24,6 +24,7 @@ class InspectorPanel : public QTextBrowser {
   QString compilationHtml(const CaptureDoc& capture) const;
   QString backwardHtml(const NodeDoc& node) const;
   QString accuracyHtml(const NodeDoc& node) const;
+  QString placementHtml(const NodeDoc& node) const;
   QString valuesHtml(const NodeDoc& node) const;
   QString kernelHtml(const NodeDoc& node) const;
   QString symbolsHtml() const;

@@ -254,6 +254,23 @@ struct RankLanesDoc : workbench::RanksDoc {
 };
 using RankLanesPtr = std::shared_ptr<const RankLanesDoc>;
 
+/// A graph over a mesh of ranks; `error`: why it cannot be sharded.
+struct ShardingDoc : workbench::ShardedGraphDoc {
+  bool running = false;
+  QString askedMesh, askedPlacements, error;
+  std::vector<std::string> kinds;              ///< distinct placements, in the order of the graph: "[S(0)]"
+  std::unordered_map<std::string, int> index;  ///< places in `nodes`, by name
+  /// Null for a node without a placement.
+  const workbench::ShardedNodeDoc* find(const std::string& node) const;
+  /// Place in `kinds`; -1: none.
+  int kindOf(const std::string& node) const;
+  /// Whole on every rank: nothing of it is ever moved.
+  static bool isReplicated(const std::string& placements);
+  /// To be called by whoever filled `nodes`.
+  void afterReading();
+};
+using ShardingDocPtr = std::shared_ptr<const ShardingDoc>;
+
 /// A node's value as somebody asked for it.
 struct ValueDoc : workbench::NodeValue {
   Location place;  ///< of the graph

@@ -22,6 +22,7 @@ struct GraphState {
   AccuracyDocPtr accuracy;
   BisectDocPtr bisected;
   PartitionsDocPtr partitions;
+  ShardingDocPtr sharding;
   std::unique_ptr<MinifyWatch> minify;
   MinifyDocPtr minified;
   std::shared_ptr<const std::vector<workbench::PassDifference>> passDifferences;  ///< null until they are known

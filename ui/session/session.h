@@ -177,6 +177,14 @@ class Session : public QObject {
   PartitionsDocPtr partitions() const;
   void partition();
 
+  // Placements
+  /// Of the shown graph over a mesh of ranks; null before shard() was asked for, and for what passes made of it.
+  ShardingDocPtr sharding() const;
+  /// Shards it over `mesh` ("4", "2,2"), with inputs placed as `placements` say ("x=S0 w=R,S1"); shardingChanged()
+  /// follows, and with an error where one of them makes no sense.
+  void shard(const QString& mesh, const QString& placements);
+  void cancelShard();
+
   // Values
   /// What was asked last, and its answer; null before the first time.
   ValueDocPtr value() const { return m_value; }
@@ -288,6 +296,7 @@ class Session : public QObject {
   void minifyChanged();
   void pinsChanged();
   void partitionsChanged();
+  void shardingChanged();
   void valueChanged();
   void recordedCodeChanged();
   void runsChanged();

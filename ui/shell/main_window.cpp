@@ -271,9 +271,10 @@ void MainWindow::connectSession() {
   });
   connect(&m_session, &Session::locationChanged, this, &MainWindow::showFirst);
   connect(m_places, &WorkPlaces::placeChanged, this, &MainWindow::showCentre);
-  for (const auto signal : {&Session::graphChanged, &Session::fusionChanged, &Session::notesChanged,
-                            &Session::recordChanged, &Session::stagesChanged, &Session::recordedCodeChanged,
-                            &Session::differenceChanged, &Session::locationChanged, &Session::programChanged})
+  for (const auto signal :
+       {&Session::graphChanged, &Session::fusionChanged, &Session::notesChanged, &Session::recordChanged,
+        &Session::stagesChanged, &Session::recordedCodeChanged, &Session::differenceChanged, &Session::locationChanged,
+        &Session::programChanged, &Session::shardingChanged})
     connect(&m_session, signal, m_places, &WorkPlaces::refresh);
   connect(m_pane, &GraphPane::searchChanged, m_places, &WorkPlaces::refresh);
 }

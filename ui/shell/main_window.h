@@ -35,6 +35,7 @@ class MinifyPanel;
 class NodesPanel;
 class NotesPanel;
 class PartitionPanel;
+class ShardingPanel;
 class PassesPanel;
 class PathPanel;
 class ProgramPanel;
@@ -106,6 +107,7 @@ class MainWindow : public QMainWindow {
   StageStrip& stageStrip() { return *m_strip; }
   ChangesPanel& changesPanel() { return *m_changes; }
   PartitionPanel& partitionPanel() { return *m_partition; }
+  ShardingPanel& shardingPanel() { return *m_sharding; }
   DifferencePanel& differencePanel() { return *m_difference; }
   CapturesPanel& capturesPanel() { return *m_captures; }
   PassesPanel& passesPanel() { return *m_passes; }
@@ -247,6 +249,7 @@ class MainWindow : public QMainWindow {
   ChangesPanel* m_changes = nullptr;
   DifferencePanel* m_difference = nullptr;
   PartitionPanel* m_partition = nullptr;
+  ShardingPanel* m_sharding = nullptr;
   SearchBox* m_search = nullptr;
   CapturesPanel* m_captures = nullptr;
   PassesPanel* m_passes = nullptr;

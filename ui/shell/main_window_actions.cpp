@@ -93,6 +93,15 @@ std::vector<ActionSpec> MainWindow::viewActions() {
       {"centre", tr("&Centre selected node"), {}, "C", {}, [this, &view] { view.centerOn(m_session.node()); }},
       {"colorKind", tr("Colour by op &kind"), {}, "1", {}, [this] { m_pane->setColorMode(ColorMode::Kind); }},
       {"colorAccuracy", tr("Colour by &accuracy"), {}, "2", {}, [this] { m_pane->setColorMode(ColorMode::Accuracy); }},
+      {"colorPlacement",
+       tr("Colour by &placement"),
+       {},
+       "3",
+       {},
+       [this] {
+         m_pane->setColorMode(ColorMode::Placement);
+         if (!m_session.sharding()) raisePanel("placements");
+       }},
       {"dim",
        tr("&Dim unrelated nodes"),
        {},
@@ -359,8 +368,8 @@ void MainWindow::buildMenus() {
        {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "closeWindow", "quit"});
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
-  fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "values", "dim",
-              "separateInputs", "hulls", "graphviz", "hideUnchanged", ""});
+  fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "colorPlacement",
+              "values", "dim", "separateInputs", "hulls", "graphviz", "hideUnchanged", ""});
   auto* stages = view->addMenu(tr("&Stage"));
   auto* group = new QActionGroup(this);
   for (int i = 0; i < int(aotStageTitles().size()); ++i) stages->addAction(group->addAction(stageAction(i)));

@@ -31,6 +31,7 @@
 #include "ui/panels/record_panel.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/search_panel.h"
+#include "ui/panels/sharding_panel.h"
 #include "ui/panels/source_panel.h"
 #include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
@@ -98,6 +99,8 @@ void MainWindow::buildPanels() {
     const auto fusion = m_session.fusion(m_session.location().capture);
     return fusion && !fusion->empty();
   });
+  add("placements", tr("Placements"), m_sharding = new ShardingPanel(m_session), {Graph},
+      [this] { return m_session.sharding() != nullptr; });
   add("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session), {Numbers});
   m_values = new ValuesPanel(m_session);
   m_figures = new FiguresTable(m_session);
@@ -156,6 +159,7 @@ void MainWindow::connectPanels() {
   connect(m_captures, &CapturesPanel::graphPicked, this, [this] {
     if (m_places->place() == WorkPlace::Overview) m_places->go(WorkPlace::Graph);
   });
+  connect(m_pane, &GraphPane::placementsAsked, this, [this] { raisePanel("placements"); });
   connect(m_pane, &GraphPane::doubtPicked, this, [this] { raisePanel("accuracy"); });
   connect(m_overview, &OverviewPanel::graphPicked, this, &MainWindow::goToGraph);
   connect(m_overview, &OverviewPanel::recordPicked, this,
