@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "engine/accuracy/same_two_models.h"
 #include "engine/ir/tensor_objects.h"
@@ -54,11 +55,12 @@ void castViewOfOwnDtype(Graph& graph, NodeId id) {
   graph.setTarget(id, "torch.ops.aten.alias.default");
 }
 
-void castUntypedOut(Graph& graph, NodeId id) {
-  if (!isUntypedOut(graph, graph.node(id))) return;
-  KeywordArguments kwargs = graph.node(id).kwargs();
-  kwargs.emplace_back("dtype", Argument(DType::Float64));
-  graph.setKwargs(id, std::move(kwargs));
+void castUntypedOuts(Graph& graph) {
+  for (const NodeId id : untypedOuts(graph)) {
+    KeywordArguments kwargs = graph.node(id).kwargs();
+    kwargs.emplace_back("dtype", Argument(DType::Float64));
+    graph.setKwargs(id, std::move(kwargs));
+  }
 }
 
 /// Recorded dtypes are no longer true: a placeholder's is known again, the others are forgotten.
@@ -109,7 +111,7 @@ Result<GraphModule> castWith(const GraphModule& module, const std::vector<std::s
     submodule.graph = std::make_shared<GraphModule>(std::move(nested));
   }
   editNodes(cast.graph, castViewOfOwnDtype);
-  editNodes(cast.graph, castUntypedOut);
+  castUntypedOuts(cast.graph);
   editNodes(cast.graph, castNode);
   return cast;
 }
@@ -152,18 +154,22 @@ bool takesDtypeOfFill(const Node& node) {
   });
 }
 
-bool isOutOf(const Node& user, NodeId id) {
-  const std::vector<NodeId> outs = reshapedOperands(user);
-  return user.op() == Opcode::CallFunction && std::ranges::find(outs, id) != outs.end();
+bool isUntypedFactory(const Node& node) {
+  const auto isDtype = [](const auto& keyword) { return keyword.first == "dtype"; };
+  if (node.op() != Opcode::CallFunction || std::ranges::find(factories, node.target()) == factories.end()) return false;
+  return std::ranges::none_of(node.kwargs(), isDtype) && !takesDtypeOfFill(node);
 }
 
 }  // namespace
 
-bool isUntypedOut(const Graph& graph, const Node& node) {
-  const auto isDtype = [](const auto& keyword) { return keyword.first == "dtype"; };
-  if (node.op() != Opcode::CallFunction || std::ranges::find(factories, node.target()) == factories.end()) return false;
-  if (std::ranges::any_of(node.kwargs(), isDtype) || takesDtypeOfFill(node)) return false;
-  return std::ranges::any_of(node.users(), [&](NodeId user) { return isOutOf(graph.node(user), node.id()); });
+std::unordered_set<NodeId> untypedOuts(const Graph& graph) {
+  std::unordered_set<NodeId> untyped;
+  for (const NodeId id : graph.order()) {
+    if (graph.node(id).op() != Opcode::CallFunction) continue;
+    for (const NodeId out : reshapedOperands(graph.node(id)))
+      if (isUntypedFactory(graph.node(out))) untyped.insert(out);
+  }
+  return untyped;
 }
 
 Result<GraphModule> castToFp64(const GraphModule& module) { return castWith(module, nullptr); }
@@ -176,7 +182,7 @@ GraphModule withFloat64Types(const GraphModule& module) {
   GraphModule wide = module;
   for (auto& [name, submodule] : wide.submodules.edit())
     if (submodule.graph) submodule.graph = std::make_shared<GraphModule>(withFloat64Types(*submodule.graph));
-  editNodes(wide.graph, castUntypedOut);
+  castUntypedOuts(wide.graph);
   editNodes(wide.graph, widenCall);
   return wide;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/accuracy/run_results.h"
@@ -54,8 +55,8 @@ Result<GraphModule> castToFp64(const GraphModule& module, const std::vector<std:
 /// methods (x.float()) and in nested graphs. For graphs that castToFp64, which leaves what PyTorch leaves, cannot make
 /// run: a softmax with float32 at its third position meets a matmul in float64.
 GraphModule withFloat64Types(const GraphModule& module);
-/// Whether a factory without a dtype makes what another call writes by out=: the dtype must become that of its result.
-bool isUntypedOut(const Graph& graph, const Node& node);
+/// Factories without a dtype that make what other calls write by out=: their dtype must become that of those results.
+std::unordered_set<NodeId> untypedOuts(const Graph& graph);
 /// Deep copies; aliasing between inputs is kept; floats become fp64 if `toFp64`.
 Result<ValueList> cloneInputs(const ValueList& inputs, bool toFp64);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "engine/ir/call_values.h"
@@ -61,6 +62,7 @@ struct Interpreter::Frame {
   std::vector<Value> values;  ///< by NodeId::index
   std::vector<bool> known;    ///< which of them are there
   std::vector<std::vector<NodeId>> freeAfter;
+  TensorObjects calls;   ///< those of the graph that reshape
   FrameObjects objects;  ///< empty for graphs that reshape nothing
 
   const Value& valueOf(NodeId id) const {
@@ -68,34 +70,29 @@ struct Interpreter::Frame {
     return now != nullptr ? *now : values[id.index];
   }
 
-  void keep(const Graph& graph, const Node& node, Value value) {
+  void keep(const Node& node, Value value) {
     const std::size_t slot = node.id().index;
     values[slot] = std::move(value);
     known[slot] = true;
     if (!objects.any()) return;
-    keepObject(graph, node);
+    keepObject(node);
     objects.name(slot);
-    for (const NodeId out : listedOuts(node)) objects.name(out.index);
+    for (const NodeId out : calls.listedBy(node.id())) objects.name(out.index);  // the list names what it holds
   }
 
-  /// A list of out= holds the tensors that it was given, and so names them.
-  static std::vector<NodeId> listedOuts(const Node& node) {
-    return givesReshapedList(node) ? reshapedOperands(node) : std::vector<NodeId>{};
-  }
-
-  void drop(const Graph& graph, NodeId id) {
+  void drop(NodeId id) {
     if (objects.any() && known[id.index]) {
       objects.forget(id.index);
-      for (const NodeId out : listedOuts(graph.node(id))) objects.forget(out.index);
+      for (const NodeId out : calls.listedBy(id)) objects.forget(out.index);
     }
     values[id.index] = {};
     known[id.index] = false;
   }
 
   /// The tensors that a call reshaped are so under every name that they have.
-  void keepObject(const Graph& graph, const Node& node) {
+  void keepObject(const Node& node) {
     const Value& result = values[node.id().index];
-    const std::vector<NodeId> operands = reshapedOperands(node);
+    const std::span<const NodeId> operands = calls.reshapedBy(node.id());
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool isItem = result.isList() && k < result.list().size();
       const Value& now = isItem ? result.list()[k] : result;
@@ -104,16 +101,12 @@ struct Interpreter::Frame {
           !looksAlike(before.tensor(), now.tensor()))
         objects.reshape(operands[k].index, now);
     }
-    if (const auto same = sameObject(graph, node, result)) objects.nameAs(node.id().index, same->index);
+    if (const auto same = sameObject(node, result)) objects.nameAs(node.id().index, same->index);
   }
 
   /// The operand that the call gave back; an item of several out= is what the call wrote.
-  std::optional<NodeId> sameObject(const Graph& graph, const Node& node, const Value& result) const {
-    if (const auto item = itemOfCall(node)) {
-      const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
-      return givesReshapedList(graph.node(item->call)) && item->item < outs.size() ? std::optional(outs[item->item])
-                                                                                   : std::nullopt;
-    }
+  std::optional<NodeId> sameObject(const Node& node, const Value& result) const {
+    if (itemOfCall(node)) return calls.listedItem(node);
     const auto back = operandGivenBack(node);
     if (!back || !areSeen(valueOf(*back), result) || !looksAlike(valueOf(*back).tensor(), result.tensor()))
       return std::nullopt;
@@ -136,10 +129,6 @@ std::vector<std::vector<NodeId>> lastUses(const Graph& graph, std::size_t slots)
     if (graph.node(*id).users().empty()) out[id->index].push_back(*id);
   }
   return out;
-}
-
-FrameObjects objectsOf(const Graph& graph, std::size_t slots) {
-  return TensorObjects(graph).any() ? FrameObjects(slots) : FrameObjects();
 }
 
 std::size_t slotCount(const Graph& graph) {
@@ -187,12 +176,15 @@ void Interpreter::start(const ValueList& inputs, std::stop_token stop, const Env
   m_stop = std::move(stop);
   m_ownProgress = {};
   const std::size_t slots = slotCount(m_module.graph);
+  TensorObjects calls(m_module.graph);
+  FrameObjects objects = calls.any() ? FrameObjects(slots) : FrameObjects();
   m_frame = std::make_shared<Frame>(Frame{.inputs = inputs,
                                           .result = {},
                                           .values = std::vector<Value>(slots),
                                           .known = std::vector<bool>(slots, false),
                                           .freeAfter = lastUses(m_module.graph, slots),
-                                          .objects = objectsOf(m_module.graph, slots)});
+                                          .calls = std::move(calls),
+                                          .objects = std::move(objects)});
   for (const auto& [node, value] : known) {
     if (node.index >= slots) continue;
     m_frame->values[node.index] = value;
@@ -228,11 +220,11 @@ Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
     if (node.op() == Opcode::Output) {
       frame.result = std::move(value);
     } else {
-      frame.keep(m_module.graph, node, std::move(value));
+      frame.keep(node, std::move(value));
     }
   }
   if (!freesValues) return {};
-  for (const NodeId dead : frame.freeAfter[slot]) frame.drop(m_module.graph, dead);
+  for (const NodeId dead : frame.freeAfter[slot]) frame.drop(dead);
   return {};
 }
 

@@ -111,9 +111,30 @@ std::optional<ItemOfCall> itemOfCall(const Node& node) {
 }
 
 TensorObjects::TensorObjects(const Graph& graph) {
-  m_any = std::ranges::any_of(graph.order(), [&](NodeId id) { return !reshapedOperands(graph.node(id)).empty(); });
-  if (m_any)
+  for (const NodeId id : graph.order()) {
+    std::vector<NodeId> operands = reshapedOperands(graph.node(id));
+    if (!operands.empty()) m_calls.emplace(id, Reshaping{std::move(operands), givesReshapedList(graph.node(id))});
+  }
+  if (any())
     for (const NodeId id : graph.order()) add(graph, id);
+}
+
+std::span<const NodeId> TensorObjects::reshapedBy(NodeId call) const {
+  const auto found = m_calls.find(call);
+  return found == m_calls.end() ? std::span<const NodeId>() : std::span<const NodeId>(found->second.operands);
+}
+
+std::span<const NodeId> TensorObjects::listedBy(NodeId call) const {
+  const auto found = m_calls.find(call);
+  const bool isList = found != m_calls.end() && found->second.isList;
+  return isList ? std::span<const NodeId>(found->second.operands) : std::span<const NodeId>();
+}
+
+std::optional<NodeId> TensorObjects::listedItem(const Node& node) const {
+  const auto item = itemOfCall(node);
+  if (!item) return std::nullopt;
+  const std::span<const NodeId> listed = listedBy(item->call);
+  return item->item < listed.size() ? std::optional(listed[item->item]) : std::nullopt;
 }
 
 /// As far as the annotation tells, and the call.
@@ -134,19 +155,10 @@ bool TensorObjects::isNumber(const Node& node) const {
   return !inputs.empty() && std::ranges::all_of(inputs, [&](NodeId input) { return m_numbers.contains(input); });
 }
 
-std::optional<NodeId> TensorObjects::givenBackBy(const Graph& graph, const Node& node) const {
-  if (const auto item = itemOfCall(node)) {
-    const std::vector<NodeId> outs = reshapedOperands(graph.node(item->call));
-    return givesReshapedList(graph.node(item->call)) && item->item < outs.size() ? std::optional(outs[item->item])
-                                                                                 : std::nullopt;
-  }
-  return operandGivenBack(node);
-}
-
 void TensorObjects::add(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (isNumber(node)) m_numbers.insert(id);
-  const std::optional<NodeId> back = givenBackBy(graph, node);
+  const std::optional<NodeId> back = itemOfCall(node) ? listedItem(node) : operandGivenBack(node);
   if (!back || m_numbers.contains(*back)) return;
   const NodeId root = first(*back);
   m_first.emplace(id, root);
@@ -175,11 +187,11 @@ class ReshapedUses {
     const std::vector<NodeId> order(m_graph.order().begin(), m_graph.order().end());
     for (std::size_t i = 0; i < order.size(); ++i) m_places.emplace(order[i], placeOf(order[i], i));
     for (const NodeId id : order) {
-      const std::vector<NodeId> operands = reshapedOperands(m_graph.node(id));  // as they were written
       useCurrent(id);
+      const std::span<const NodeId> operands = m_objects.reshapedBy(id);  // as they were written
+      const bool isList = !m_objects.listedBy(id).empty();
       for (std::size_t k = 0; k < operands.size(); ++k)
-        m_current.insert_or_assign(m_objects.first(operands[k]),
-                                   Current{id, k, givesReshapedList(m_graph.node(id)), id});
+        m_current.insert_or_assign(m_objects.first(operands[k]), Current{id, k, isList, id});
     }
   }
 
@@ -198,12 +210,27 @@ class ReshapedUses {
   }
 
   void useCurrent(NodeId user) {
-    const std::vector<NodeId> inputs = m_graph.node(user).inputs();
-    for (const NodeId input : inputs) {
+    std::unordered_map<NodeId, Argument> now;
+    for (const NodeId input : m_graph.node(user).inputs()) {
       const auto found = m_current.find(m_objects.first(input));
       if (found == m_current.end() || m_places.at(input) >= m_places.at(found->second.call)) continue;
-      m_graph.replaceInput(user, input, Argument(nodeOf(found->second)));
+      now.emplace(input, nodeOf(found->second));
     }
+    if (!now.empty()) replaceInputs(user, now);
+  }
+
+  /// All at once: each alone would take time linear in the call's operands.
+  void replaceInputs(NodeId user, const std::unordered_map<NodeId, Argument>& now) {
+    const auto map = [&](NodeId input) -> Argument {
+      const auto found = now.find(input);
+      return found == now.end() ? Argument(input) : found->second;
+    };
+    ArgumentList args = m_graph.node(user).args();
+    for (Argument& argument : args) argument = mapNodes(argument, map);
+    KeywordArguments kwargs = m_graph.node(user).kwargs();
+    for (auto& [key, value] : kwargs) value = mapNodes(value, map);
+    m_graph.setArgs(user, std::move(args));
+    m_graph.setKwargs(user, std::move(kwargs));
   }
 
   NodeId nodeOf(Current& current) {

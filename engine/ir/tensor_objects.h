@@ -37,7 +37,13 @@ class TensorObjects {
   explicit TensorObjects(const Graph& graph);
 
   /// Whether a call of the graph may reshape an operand.
-  bool any() const { return m_any; }
+  bool any() const { return !m_calls.empty(); }
+  /// reshapedOperands() of a node as the graph was, in no time that grows with them.
+  std::span<const NodeId> reshapedBy(NodeId call) const;
+  /// The same of calls that give a list of them; empty for others.
+  std::span<const NodeId> listedBy(NodeId call) const;
+  /// The tensor of a list of out= that `call[item]` is.
+  std::optional<NodeId> listedItem(const Node& node) const;
   /// What gave the tensor that `node` is: `node` itself, unless it gives an operand back.
   NodeId first(NodeId node) const;
   /// Every node that is the tensor which `first` gave, in the graph's order, without `first`.
@@ -46,9 +52,12 @@ class TensorObjects {
  private:
   void add(const Graph& graph, NodeId id);
   bool isNumber(const Node& node) const;
-  std::optional<NodeId> givenBackBy(const Graph& graph, const Node& node) const;
 
-  bool m_any = false;
+  struct Reshaping {
+    std::vector<NodeId> operands;
+    bool isList = false;
+  };
+  std::unordered_map<NodeId, Reshaping> m_calls;
   std::unordered_set<NodeId> m_numbers;                     ///< sizes, and what is computed of them
   std::unordered_map<NodeId, NodeId> m_first;               ///< of calls that give an operand back: what gave it first
   std::unordered_map<NodeId, std::vector<NodeId>> m_later;  ///< the other way round

@@ -1,5 +1,7 @@
 #include "engine/pipeline/dtype_module.h"
 
+#include <unordered_set>
+
 #include "engine/accuracy/same_two_models.h"
 #include "engine/ir/transformer.h"
 #include "engine/ops/core/op_registry.h"
@@ -15,7 +17,8 @@ bool isCastable(const Argument& argument) {
 /// Calls that name a floating dtype, with `dtype` in its place.
 class DtypeCast : public Transformer {
  public:
-  DtypeCast(const GraphModule& module, DType dtype) : Transformer(module), m_dtype(dtype) {}
+  DtypeCast(const GraphModule& module, DType dtype)
+      : Transformer(module), m_dtype(dtype), m_untyped(untypedOuts(module.graph)) {}
 
  protected:
   Result<Argument> callFunction(const Node& node, ArgumentList args, KeywordArguments kwargs) override {
@@ -23,12 +26,13 @@ class DtypeCast : public Transformer {
       args[1] = Argument(m_dtype);
     for (auto& [name, value] : kwargs)
       if (name == "dtype" && isCastable(value)) value = Argument(m_dtype);
-    if (isUntypedOut(module().graph, node)) kwargs.emplace_back("dtype", Argument(m_dtype));
+    if (m_untyped.contains(node.id())) kwargs.emplace_back("dtype", Argument(m_dtype));
     return Transformer::callFunction(node, std::move(args), std::move(kwargs));
   }
 
  private:
   DType m_dtype;
+  std::unordered_set<NodeId> m_untyped;
 };
 
 Result<CastGraph> castNarrow(const GraphModule& module, const ValueList& inputs, DType dtype) {

@@ -29,9 +29,11 @@ bool isComplexValue(const Value& value) {
 }  // namespace
 
 const OpRow* complexRow(const BoundArguments& args) {
-  if (!args.op || !args.op->row || std::ranges::none_of(args.values, isComplexValue)) return nullptr;
+  if (!args.op || !args.op->row) return nullptr;
   const auto found = table().find(nameOf(args.op->row->schema));
-  return found == table().end() ? nullptr : found->second;
+  // The values last: a list may be long, and be asked for each of its items.
+  if (found == table().end() || std::ranges::none_of(args.values, isComplexValue)) return nullptr;
+  return found->second;
 }
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,8 @@
 // Shape propagation: the shape rules over a whole graph, on tensors without data.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
 #include <unordered_map>
 
 #include "engine/ir/call_values.h"
@@ -18,23 +21,37 @@ namespace {
 /// Shapes of nested graphs, by running them on tensors without data.
 class NestedShapes : public SubgraphCaller {
  public:
-  /// `budget`: nodes that may still be run for the whole graph.
-  NestedShapes(const GraphModule& module, std::int64_t& budget) : m_module(module), m_budget(budget) {}
+  explicit NestedShapes(const GraphModule& module) : m_module(module) {}
   Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
-    const Submodule* found = m_module.submodule(path);
-    if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
-    GraphModule nested = *found->graph;
-    useReshapedTensors(nested);
-    Interpreter interpreter(nested, shapeOps());
+    KERF_TRY(const GraphModule* nested, prepared(path));
+    const auto size = std::int64_t(nested->graph.size());
+    if (size > m_budget) return fail(ErrorCode::TooLarge, "nested graphs of more than {} nodes were run", mostNodes);
+    Interpreter interpreter(*nested, shapeOps());
     interpreter.limits.nodes = m_budget;
     auto result = interpreter.run(args);
-    m_budget = std::max<std::int64_t>(m_budget - interpreter.nodesRun(), 0);
+    // A run that fails early has looked at the whole graph, too.
+    m_budget = std::max<std::int64_t>(m_budget - std::max(interpreter.nodesRun(), size), 0);
     return result;
   }
 
  private:
+  /// For the whole graph: a few seconds for graphs made to nest without end.
+  static constexpr std::int64_t mostNodes = 500'000;
+
+  /// The nested graph as it is run, made once.
+  Result<const GraphModule*> prepared(std::string_view path) const {
+    const auto known = m_prepared.find(path);
+    if (known != m_prepared.end()) return &known->second;
+    const Submodule* found = m_module.submodule(path);
+    if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
+    GraphModule& nested = m_prepared.emplace(path, *found->graph).first->second;
+    useReshapedTensors(nested);
+    return &nested;
+  }
+
   const GraphModule& m_module;
-  std::int64_t& m_budget;
+  mutable std::int64_t m_budget = mostNodes;  ///< nodes that may still be run
+  mutable std::map<std::string, GraphModule, std::less<>> m_prepared;
 };
 
 bool isHigherOrder(std::string_view target) { return target.starts_with("torch.ops.higher_order."); }
@@ -142,7 +159,7 @@ class Propagation {
 
   /// Nodes that come after see the tensors that a call reshaped as it left them.
   void keepReshaped(const Node& node, const Value& result) {
-    const std::vector<NodeId> operands = reshapedOperands(node);
+    const std::span<const NodeId> operands = m_objects.reshapedBy(node.id());
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool isItem = result.isList() && k < result.list().size();
       const Value& now = isItem ? result.list()[k] : result;
@@ -153,8 +170,7 @@ class Propagation {
 
   Result<Value> call(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
     if (node.op() == Opcode::CallMethod) return shapeOps().call("method." + node.target(), args, kwargs);
-    if (isHigherOrder(node.target()))
-      return shapeOps().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
+    if (isHigherOrder(node.target())) return shapeOps().callHigherOrder(node.target(), args, kwargs, m_nested);
     return shapeOps().call(OpTarget(node.opId(), node.target()), args, kwargs);
   }
 
@@ -371,7 +387,7 @@ class Propagation {
   const TensorObjects m_objects;
   std::vector<ShapeConflict>* m_conflicts = nullptr;
   std::vector<NodeId> m_stored;
-  std::int64_t m_nestedBudget = 5'000'000;  ///< a few seconds for graphs made to nest without end
+  const NestedShapes m_nested{m_module};
   std::unordered_map<NodeId, Value> m_values;
   std::unordered_map<NodeId, Value>
       m_reshaped;  ///< by TensorObjects::first(): what a call gave other sizes, as it is now

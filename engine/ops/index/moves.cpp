@@ -36,22 +36,30 @@ Result<void> checkCat(const BoundArguments& args, const SymSizes& first, const S
   return {};
 }
 
+/// Pairs first: a sum of symbols takes time linear in them, so that to add one after the other would be quadratic.
+SymInt sumOf(SymSizes numbers) {
+  for (; numbers.size() > 1; numbers.resize((numbers.size() + 1) / 2))
+    for (std::size_t i = 0; i < numbers.size(); i += 2)
+      numbers[i / 2] = i + 1 < numbers.size() ? numbers[i] + numbers[i + 1] : numbers[i];
+  return numbers.empty() ? SymInt(0) : numbers[0];
+}
+
 Result<Value> catShape(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> tensors, parts(args));
   const auto used = std::ranges::find_if_not(tensors, skipped);
   if (used == tensors.end()) return Value(metaTensor(commonType(tensors), SymSizes{0}));
   if (used->dim() == 0) return mismatch(args, "tensors without dimensions cannot be concatenated");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), used->dim()));
-  SymSizes sizes = used->symSizes();
-  sizes[std::size_t(dim)] = 0;
+  SymSizes sizes = used->symSizes(), lengths;
   std::optional<MemoryFormat> format;
   for (const Tensor& tensor : tensors) {
     const MemoryFormat own = suggestFormat(tensor);
     format = !format || *format == own ? own : MemoryFormat::Contiguous;
     if (skipped(tensor)) continue;
     KERF_CHECK(checkCat(args, used->symSizes(), tensor.symSizes(), dim));
-    sizes[std::size_t(dim)] += tensor.symSize(dim);
+    lengths.push_back(tensor.symSize(dim));
   }
+  sizes[std::size_t(dim)] = sumOf(std::move(lengths));
   KERF_TRY(SymSizes strides, formatStrides(sizes, *format));
   return Value(metaTensor(commonType(tensors), std::move(sizes), std::move(strides)));
 }
