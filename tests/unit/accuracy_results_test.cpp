@@ -105,6 +105,47 @@ TEST(MemoryWrites, KnowsPythonsCallsAndBatchNormsWithoutMarks) {
               ElementsAre(Answer::No, Answer::Maybe, Answer::Maybe, Answer::Yes, Answer::Maybe, Answer::Yes));
 }
 
+/// Each call may give memory of all that came before it: 20,000 sets of up to 20,000 inputs are not kept.
+TEST(MemoryWrites, FollowsLongChainsOfWhatIsUnknown) {
+  constexpr int many = 20'000;
+  std::string signature = "self, x: \"f32[4]\"", body, last = "x";
+  for (int i = 0; i < many; ++i) {
+    signature += fmt::format(", w{}: \"f32[4]\"", i);
+    body += fmt::format("        v{0} = torch.ops.mylib.see{1}.default({2}, w{0})\n", i, i % 3, last);
+    last = fmt::format("v{}", i);
+  }
+  const GraphModule module =
+      parsed(fmt::format("    def forward({}, y: \"f32[4]\"):\n{}        u = {}.add_(1)\n        z = y.add_(1)\n"
+                         "        return (u, z)\n",
+                         signature, body, last));
+  const auto writes = memoryWrites(module).placeholders;
+  ASSERT_EQ(writes.size(), std::size_t(many + 2));
+  for (std::size_t i = 0; i + 1 < writes.size(); ++i) ASSERT_EQ(writes[i], Answer::Maybe) << i;
+  EXPECT_EQ(writes.back(), Answer::Yes);
+}
+
+/// Each graph calls the next one twice: 2 to the 40th ways lead to the innermost.
+TEST(MemoryWrites, LooksThroughANestedGraphOnce) {
+  std::string text;
+  for (int i = 0; i <= 40; ++i) {
+    const std::string indent(std::size_t(4 * i), ' ');
+    text += fmt::format("{0}class {1}(torch.nn.Module):\n{0}    def forward(self, a: \"f32[4]\", b: \"f32[4]\"):\n",
+                        indent, i == 0 ? "GraphModule" : fmt::format("inner{}", i));
+    if (i < 40)
+      text += fmt::format(
+          "{0}        f = self.inner{1}\n"
+          "{0}        u = torch.ops.higher_order.invoke_subgraph(f, 'p', b, a)\n"
+          "{0}        w = torch.ops.higher_order.invoke_subgraph(f, 'p', b, a)\n"
+          "{0}        return (w,)\n",
+          indent, i + 1);
+    else
+      text += fmt::format("{0}        u = a.add_(1)\n{0}        return (u,)\n", indent);
+  }
+  const auto module = parseReadable(text);
+  ASSERT_TRUE(module) << module.error().text();
+  EXPECT_THAT(memoryWrites(*module).placeholders, ElementsAre(Answer::Yes, Answer::No));
+}
+
 const char* adamLike = R"(
     def forward(self, p: "f32[4]", g: "f32[4]", m: "f32[4]"):
         mul: "f32[4]" = torch.ops.aten.mul.Tensor(m, 0.9)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <unordered_map>
 
 #include "engine/ops/core/purity.h"
 
@@ -19,13 +19,14 @@ constexpr std::array<std::string_view, 7> mayCopy = {"reshape", "contiguous", "t
 /// Higher-order ops that write into copies only.
 constexpr std::array<std::string_view, 2> functional = {"auto_functionalized", "auto_functionalized_v2"};
 
-/// A placeholder or attribute whose memory a value looks at.
-struct Origin {
-  int placeholder = -1;
-  std::string attribute;
+/// A value that looks at the memory of another one.
+struct Sharing {
+  NodeId source;
   Answer certainty = Answer::Yes;
 };
-using Origins = std::vector<Origin>;
+
+/// What is known of nested graphs, each looked through once however often it is called.
+using NestedWrites = std::unordered_map<const GraphModule*, MemoryWrites>;
 
 std::string_view bareName(std::string_view target) {
   constexpr std::string_view higher = "torch.ops.higher_order.", aten = "torch.ops.aten.";
@@ -43,7 +44,8 @@ void flatten(const Argument& argument, std::vector<const Argument*>& leaves) {
 
 class Walk {
  public:
-  Walk(const GraphModule& module, int depth) : m_module(module), m_depth(depth) {
+  Walk(const GraphModule& module, int depth, NestedWrites& nested)
+      : m_module(module), m_depth(depth), m_nested(nested) {
     for (const NodeId id : module.graph.order()) visit(module.graph.node(id));
   }
   MemoryWrites finish() && { return std::move(m_writes); }
@@ -52,11 +54,11 @@ class Walk {
   void visit(const Node& node) {
     switch (node.op()) {
       case Opcode::Placeholder:
-        m_origins[node.id()] = {{int(m_writes.placeholders.size()), {}, Answer::Yes}};
+        m_placeholders.emplace(node.id(), m_writes.placeholders.size());
         m_writes.placeholders.push_back(Answer::No);
         return;
       case Opcode::GetAttr:
-        if (m_module.submodule(node.target()) == nullptr) m_origins[node.id()] = {{-1, node.target(), Answer::Yes}};
+        if (m_module.submodule(node.target()) == nullptr) m_attributes.emplace(node.id(), node.target());
         return;
       case Opcode::CallFunction:
         return visitFunction(node);
@@ -151,7 +153,7 @@ class Walk {
   /// What a nested graph does to its placeholders happens to the operands.
   void enter(const GraphModule& body, const std::vector<const Argument*>& operands) {
     if (m_depth < deepestGraph) {
-      const MemoryWrites inner = Walk(body, m_depth + 1).finish();
+      const MemoryWrites& inner = writesIn(body);
       if (inner.placeholders.size() == operands.size()) {
         for (std::size_t i = 0; i < operands.size(); ++i) write(*operands[i], inner.placeholders[i]);
         return;
@@ -159,6 +161,13 @@ class Walk {
       if (std::ranges::all_of(inner.placeholders, [](Answer answer) { return answer == Answer::No; })) return;
     }
     for (const Argument* operand : operands) write(*operand, Answer::Maybe);
+  }
+
+  const MemoryWrites& writesIn(const GraphModule& body) {
+    const auto known = m_nested.find(&body);
+    if (known != m_nested.end()) return known->second;
+    MemoryWrites inner = Walk(body, m_depth + 1, m_nested).finish();
+    return m_nested.emplace(&body, std::move(inner)).first->second;
   }
 
   void maybeAll(const Node& node) {
@@ -170,54 +179,62 @@ class Walk {
 
   void write(const Argument& argument, Answer answer) {
     if (answer == Answer::No) return;
-    forEachNode(argument, [&](NodeId id) {
-      for (const Origin& origin : m_origins[id]) mark(origin, std::min(answer, origin.certainty));
-    });
+    forEachNode(argument, [&](NodeId id) { writeBack({id, answer}); });
   }
 
-  void mark(const Origin& origin, Answer answer) {
-    if (origin.placeholder >= 0) {
-      Answer& known = m_writes.placeholders[std::size_t(origin.placeholder)];
-      known = std::max(known, answer);
-      return;
+  /// To where the memory comes from. A node that was met before with no less certainty has nothing new behind it, so that
+  /// all writes together look at each sharing twice at most.
+  void writeBack(Sharing written) {
+    std::vector<Sharing> left{written};
+    while (!left.empty()) {
+      const auto [id, answer] = left.back();
+      left.pop_back();
+      Answer& known = m_written[id];
+      if (known >= answer) continue;
+      known = answer;
+      mark(id, answer);
+      const std::vector<Sharing>& sources = m_sources[id];
+      for (auto source = sources.rbegin(); source != sources.rend(); ++source)
+        left.push_back({source->source, std::min(answer, source->certainty)});
     }
-    using Entry = std::pair<std::string, Answer>;
-    const auto found = std::ranges::find(m_writes.attributes, origin.attribute, &Entry::first);
-    if (found == m_writes.attributes.end())
-      m_writes.attributes.emplace_back(origin.attribute, answer);
+  }
+
+  void mark(NodeId id, Answer answer) {
+    if (const auto found = m_placeholders.find(id); found != m_placeholders.end()) {
+      Answer& known = m_writes.placeholders[found->second];
+      known = std::max(known, answer);
+    }
+    const auto attribute = m_attributes.find(id);
+    if (attribute == m_attributes.end()) return;
+    const auto [row, fresh] = m_rows.emplace(attribute->second, m_writes.attributes.size());
+    if (fresh)
+      m_writes.attributes.emplace_back(attribute->second, answer);
     else
-      found->second = std::max(found->second, answer);
+      m_writes.attributes[row->second].second = std::max(m_writes.attributes[row->second].second, answer);
   }
 
   /// `node` looks at the memory that `argument` looks at.
   void share(const Node& node, const Argument& argument, Answer certainty) {
-    Origins found;
-    forEachNode(argument, [&](NodeId id) {
-      for (Origin origin : m_origins[id]) {
-        origin.certainty = std::min(origin.certainty, certainty);
-        found.push_back(std::move(origin));
-      }
-    });
-    Origins& known = m_origins[node.id()];
-    for (Origin& origin : found) {
-      const auto same = std::ranges::find_if(known, [&](const Origin& other) {
-        return other.placeholder == origin.placeholder && other.attribute == origin.attribute;
-      });
-      if (same == known.end())
-        known.push_back(std::move(origin));
-      else
-        same->certainty = std::max(same->certainty, origin.certainty);
-    }
+    std::vector<Sharing>& sources = m_sources[node.id()];
+    forEachNode(argument, [&](NodeId id) { sources.push_back({id, certainty}); });
   }
 
   const GraphModule& m_module;
   int m_depth;
   MemoryWrites m_writes;
-  std::map<NodeId, Origins> m_origins;
+  NestedWrites& m_nested;
+  std::unordered_map<NodeId, std::size_t> m_placeholders;      ///< their numbers
+  std::unordered_map<NodeId, std::string> m_attributes;        ///< paths of those that are read
+  std::unordered_map<std::string, std::size_t> m_rows;         ///< in m_writes.attributes, by path
+  std::unordered_map<NodeId, std::vector<Sharing>> m_sources;  ///< whose memory a value looks at
+  std::unordered_map<NodeId, Answer> m_written;                ///< what was written so far
 };
 
 }  // namespace
 
-MemoryWrites memoryWrites(const GraphModule& module) { return Walk(module, 0).finish(); }
+MemoryWrites memoryWrites(const GraphModule& module) {
+  NestedWrites nested;
+  return Walk(module, 0, nested).finish();
+}
 
 }  // namespace kerf::inline ops
