@@ -1,4 +1,5 @@
 // Graphs as people paste them: cut, in fragments, behind prefixes of every kind, in pages and issues.
+#include "engine/capture/inputs/annotation_inputs.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "tests/unit/capture_testing.h"
@@ -245,6 +246,17 @@ TEST(PastedText, AModelsSourceIsNoGraph) {
                            "def forward(ctx, x):\n    y = torch.ops.lib.f.default(x)\n    return y\n",
                            "def forward(self, x):\n    return torch.relu(torch.sin(x))\n"})
     EXPECT_FALSE(importGraphText(text, "net.py")) << text;
+}
+
+TEST(PastedText, VeryManySymbolsAreTaken) {
+  std::string inputs;
+  for (int i = 0; i < 20'000; ++i) inputs += fmt::format(", x{0}: \"f32[s{0}, 2]\"", i);
+  const Capture capture = imported("def forward(self" + inputs + "):\n    y = x7 + 1\n    return (y,)\n");
+  ASSERT_EQ(capture.graphs.size(), 1u);
+  const std::vector<GraphInput> taken = withInputs(capture.graphs[0]).inputs;
+  ASSERT_EQ(taken.size(), 20'000u);
+  EXPECT_EQ(taken[19'999].sizeTexts, (std::vector<std::string>{"s19999", "2"}));
+  EXPECT_EQ(taken[19'999].sizes, (Sizes{8, 2}));
 }
 
 TEST(PastedText, HostilePastesEndSoon) {

@@ -143,8 +143,10 @@ class InputMaker {
     std::set<std::string> names;
     collectSymbols(text, names);
     if (!std::ranges::all_of(names, isSafeName)) return false;
-    const Symbols symbols(m_out.symbols.begin(), m_out.symbols.end());
-    const auto read = evaluateInteger(*expression, symbols);
+    Symbols own;  // those of the text alone: a graph may have very many
+    for (const std::string& name : names)
+      if (const auto known = m_out.symbols.find(name); known != m_out.symbols.end()) own.insert(*known);
+    const auto read = evaluateInteger(*expression, own);
     return read && *read == value;
   }
 
