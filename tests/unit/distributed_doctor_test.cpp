@@ -84,6 +84,23 @@ TEST(RanksDoctor, LeadsEachRankToItsOwnPlace) {
   }
 }
 
+/// Of thousands of ranks each may do something else, or the same elsewhere.
+TEST(RanksDoctor, GroupsVeryManyPlaces) {
+  constexpr int ranks = 60'000;
+  std::vector<RankItem> items;
+  for (int rank = 0; rank < ranks; ++rank)
+    items.push_back({rank, rank % 2 == 0 ? "all_reduce" : "own " + std::to_string(rank),
+                     ScheduledPlace{"0/0", "aot_forward_graph", 0, "wait_" + std::to_string(rank / 4)}});
+  const std::vector<RankGroup> groups = groupedByText(items);
+  ASSERT_EQ(groups.size(), std::size_t(ranks / 2 + 1));
+  EXPECT_EQ(groups[0].what, "all_reduce");
+  ASSERT_EQ(groups[0].places.size(), std::size_t(ranks / 4));
+  EXPECT_EQ(groups[0].places[1].place.node, "wait_1");
+  EXPECT_EQ(groups[0].places[1].ranks, (std::vector{4, 6}));
+  EXPECT_EQ(groups[2].what, "own 3");
+  EXPECT_EQ(groups[2].ranks, std::vector{3});
+}
+
 TEST(RanksDoctor, NamesAPlaceThatRanksShareOnce) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_together";
   const std::string stage = "aot_inference_graph", graph = reducingGraph({"0"});

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
 #include "engine/distributed/doctor/flight_recorder.h"
 #include "engine/distributed/doctor/rank_schedules.h"
@@ -12,23 +15,36 @@ namespace kerf::inline distributed::inline doctor {
 
 namespace {
 
-void addPlace(std::vector<RankPlace>& places, int rank, const ScheduledPlace& place) {
-  const auto found = std::ranges::find(places, place, &RankPlace::place);
-  if (found != places.end())
-    found->ranks.push_back(rank);
-  else
+using PlaceKey = std::tuple<std::string, std::string, int, std::string>;
+
+PlaceKey keyOf(const ScheduledPlace& place) { return {place.compileId, place.stage, place.graph, place.node}; }
+
+/// Where a group's places are, by what they are: of thousands of ranks each may have its own.
+using PlaceIndex = std::map<PlaceKey, std::size_t>;
+
+void addPlace(std::vector<RankPlace>& places, PlaceIndex& index, int rank, const ScheduledPlace& place) {
+  const auto [found, fresh] = index.emplace(keyOf(place), places.size());
+  if (fresh)
     places.push_back({{rank}, place});
+  else
+    places[found->second].ranks.push_back(rank);
 }
 
 }  // namespace
 
 std::vector<RankGroup> groupedByText(const std::vector<RankItem>& items) {
   std::vector<RankGroup> groups;
+  std::vector<PlaceIndex> places;
+  std::unordered_map<std::string_view, std::size_t> byText;
   for (const RankItem& item : items) {
-    auto found = std::ranges::find(groups, item.what, &RankGroup::what);
-    if (found == groups.end()) found = groups.insert(groups.end(), {{}, item.what});
-    found->ranks.push_back(item.rank);
-    if (item.place) addPlace(found->places, item.rank, *item.place);
+    const auto [found, fresh] = byText.emplace(item.what, groups.size());
+    if (fresh) {
+      groups.push_back({{}, item.what});
+      places.emplace_back();
+    }
+    RankGroup& group = groups[found->second];
+    group.ranks.push_back(item.rank);
+    if (item.place) addPlace(group.places, places[found->second], item.rank, *item.place);
   }
   std::ranges::stable_sort(groups,
                            [](const RankGroup& a, const RankGroup& b) { return a.ranks.size() > b.ranks.size(); });
