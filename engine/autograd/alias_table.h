@@ -2,6 +2,7 @@
 // trace only computes new values: what functionalization is.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -42,10 +43,12 @@ class AliasTable {
   /// Whether somebody wrote into the memory of a tensor, or changed how it looks at it.
   bool isWritten(const Tensor& tensor) const;
   bool isRestrided(const Tensor& tensor) const;
+  /// Whether that may be true of any tensor.
+  bool anyRestrided() const { return m_anyRestrided; }
   /// Number of the memory that a tensor looks at, the same for all views of it.
   int memoryOf(const Tensor& tensor) { return m_aliases[aliasOf(tensor)].base; }
   /// Whether a tensor looks at its memory through views.
-  bool isView(const Tensor& tensor) { return !m_aliases[aliasOf(tensor)].steps.empty(); }
+  bool isView(const Tensor& tensor) { return m_aliases[aliasOf(tensor)].lastStep >= 0; }
   /// Every tensor that is named from now on is a base of its own.
   void forget();
 
@@ -56,18 +59,28 @@ class AliasTable {
   };
   struct Alias {
     int base = 0;
-    std::vector<ViewStep> steps;
+    int lastStep = -1;  ///< in m_steps; -1: the base itself
     Tensor value;
     int writes = 0;  ///< of the base, when `value` was made
     bool restrided = false;
   };
+  /// A step behind another one. Views of views share the steps that they have in common.
+  struct ChainedStep {
+    ViewStep step;
+    int before = -1;
+  };
   std::size_t aliasOf(const Tensor& tensor);
+  int addStep(ViewStep step, int before);
+  /// From the base on.
+  std::vector<const ViewStep*> stepsTo(int last) const;
   const Alias* find(const Tensor& tensor) const;
 
   const ViewCalls& m_calls;
   std::vector<int> m_aliasOf;  ///< by Tensor::traced; -1: none yet
   std::vector<Alias> m_aliases;
+  std::deque<ChainedStep> m_steps;  ///< where they are they stay
   std::vector<Base> m_bases;
+  bool m_anyRestrided = false;
 };
 
 }  // namespace kerf::inline autograd

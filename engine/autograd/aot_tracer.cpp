@@ -60,6 +60,20 @@ Result<KeywordValues> mapped(const KeywordValues& values, const Map& map) {
   return result;
 }
 
+/// Where a node comes from, with another value: that of the original may be a list as long as the graph.
+NodeMeta originOf(const NodeMeta& meta, const ValueMeta& value) {
+  return {.value = value,
+          .sourceFile = meta.sourceFile,
+          .sourceLine = meta.sourceLine,
+          .stackTrace = meta.stackTrace,
+          .modulePath = meta.modulePath,
+          .fromNodes = meta.fromNodes,
+          .typeText = meta.typeText,
+          .annotation = meta.annotation,
+          .description = meta.description,
+          .extra = meta.extra};
+}
+
 }  // namespace
 
 AotTracer::AotTracer(GraphModule& module, AotLayers layers)
@@ -76,7 +90,7 @@ Value AotTracer::refreshed(const Value& value) const {
     handle.traced = value.tensor().traced;
     return handle;
   }
-  if (!value.isList()) return value;
+  if (!value.isList() || !m_aliases.anyRestrided()) return value;
   ValueList items;
   for (const Value& item : value.list()) items.push_back(refreshed(item));
   return items;
@@ -262,8 +276,10 @@ void AotTracer::describeNodes(std::size_t from) const {
   for (std::size_t i = from; i < graph.size(); ++i) {
     const NodeId id = graph.order()[i];
     const NodeMeta& own = graph.node(id).meta();
-    NodeMeta meta = m_source ? m_source->meta() : m_forward.valid() ? graph.node(m_forward).meta() : own;
-    meta.value = own.value;
+    NodeMeta meta = originOf(m_source            ? m_source->meta()
+                             : m_forward.valid() ? graph.node(m_forward).meta()
+                                                 : own,
+                             own.value);
     if (m_source != nullptr) meta.fromNodes = {m_source->name()};
     if (m_forward.valid()) {
       meta.extra.emplace_back("partitioner_tag", "is_backward");
