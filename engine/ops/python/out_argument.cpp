@@ -239,7 +239,7 @@ Result<void> checkOutMemory(const OutCall& call, const Tensor& made, const Tenso
     return fail(ErrorCode::ShapeMismatch,
                 "{}: out= is an argument, too, which is read while it is written; clone it first", call.name);
   if (isAmong(writeBeforeReading, lastPart(call.name)) && isAnArgument(call, out, sharesMemory))
-    return fail(ErrorCode::ShapeMismatch,
+    return fail(ErrorCode::UnsupportedOp,  // PyTorch runs it, and gives what its loop happens to have overwritten
                 "{}: out= is an argument, too, which is written before it is read; clone it first", call.name);
   const bool isElementWise = call.op != nullptr && has(call.op->traits, OpTrait::Pointwise);
   if (isElementWise && isAnArgument(call, out, isSameTensor) &&
