@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
+#include "engine/accuracy/run_inputs.h"
 #include "engine/align/cancellation.h"
 #include "engine/align/rounding_causes.h"
+#include "engine/align/sensitivity.h"
 #include "engine/align/value_index.h"
 
 namespace kerf::inline align {
@@ -19,6 +22,17 @@ void worsen(ValueGap& worst, ValueGap gap) {
 
 bool isWrong(GapKind kind) { return kind == GapKind::Wrong || kind == GapKind::Unequal; }
 
+/// Of a floating tensor's elements; 0 for others, infinite where one is not finite.
+double rootOfMeanSquares(const Tensor& tensor) {
+  if (!isFloating(tensor.dtype()) || tensor.numel() == 0) return 0;
+  const auto wide = inFloat64(tensor);
+  const auto flat = wide ? wide->clone() : wide;
+  if (!flat) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::int64_t i = 0; i < flat->numel(); ++i) sum += flat->data<double>()[i] * flat->data<double>()[i];
+  return std::isfinite(sum) ? std::sqrt(sum / double(flat->numel())) : std::numeric_limits<double>::infinity();
+}
+
 using ValueRefs = std::vector<const StepValue*>;
 
 /// Tensors of each side that belong together: by place where both have as many of the same sizes, else each of `b` with
@@ -30,19 +44,23 @@ std::size_t forPartners(const ValueRefs& a, const ValueRefs& b, const Compare& c
   std::size_t alone = 0;
   for (std::size_t j = 0; j < b.size(); ++j) {
     if (placed) {
-      visit(*b[j], compare(*a[j], *b[j]));
+      visit(a[j], *b[j], compare(*a[j], *b[j]));
       continue;
     }
     std::optional<ValueGap> nearest;
+    const StepValue* partner = nullptr;
     for (const StepValue* mine : a) {
       if (!fits(mine, b[j])) continue;
       ValueGap gap = compare(*mine, *b[j]);
       const bool better = !nearest || nearest->kind == GapKind::Unknown || gap.kind < nearest->kind ||
                           (gap.kind == nearest->kind && gap.relative < nearest->relative);
-      if (better && (!nearest || gap.kind != GapKind::Unknown)) nearest = std::move(gap);
+      if (better && (!nearest || gap.kind != GapKind::Unknown)) {
+        nearest = std::move(gap);
+        partner = mine;
+      }
     }
     if (nearest)
-      visit(*b[j], std::move(*nearest));
+      visit(partner, *b[j], std::move(*nearest));
     else
       ++alone;
   }
@@ -52,18 +70,26 @@ std::size_t forPartners(const ValueRefs& a, const ValueRefs& b, const Compare& c
 class Judge {
  public:
   /// `shortProducts`: products of the two runs may differ as TF32 and float32 do.
-  Judge(const RunRecording& a, const RunRecording& b, bool shortProducts)
-      : m_a(a.steps),
+  Judge(const RunRecording& a, const RunRecording& b, const RerunStep& rerun, bool shortProducts)
+      : m_rerun(rerun),
+        m_a(a.steps),
         m_b(b.steps),
         m_valuesA(a.steps),
         m_valuesB(b.steps),
         m_noiseA(noiseTable(a.steps)),
         m_noiseB(noiseTable(b.steps)),
-        m_shortProducts(shortProducts) {}
+        m_shortProducts(shortProducts) {
+    for (const RunStep& step : a.steps)
+      for (const StepValue& value : step.outputs)
+        if (value.data && step.inputs.empty())
+          if (const double size = rootOfMeanSquares(*value.data); std::isfinite(size))
+            m_largest = std::max(m_largest, size);
+  }
 
   RunAlignment run(const std::vector<StepPair>& pairs) {
     for (const StepPair& steps : pairs) {
       AlignedPair pair{.steps = steps};
+      for (const std::size_t j : steps.b) noteDtypes(m_b[j]);
       compare(pair);
       m_alignment.pairs.push_back(std::move(pair));
     }
@@ -73,6 +99,24 @@ class Judge {
   }
 
  private:
+  /// Values come from those before them: in a run of several dtypes they are as coarse as the coarsest.
+  void noteDtypes(const RunStep& step) {
+    for (const auto* values : {&step.inputs, &step.outputs})
+      for (const StepValue& value : *values)
+        if (!value.dtype.starts_with("f8")) m_coarsest = std::max(m_coarsest, roundingOf(value.dtype));
+  }
+
+  /// A step, and how far what it was given is apart.
+  struct Given {
+    const RunStep& step;
+    InputGaps inputs;
+    bool differs = false;  ///< in anything
+  };
+  static Given nothingGiven() {
+    static const RunStep none{.kernel = true};
+    return {none, {}, false};
+  }
+
   /// What the steps of a pair take from outside of it.
   static ValueRefs takenBy(const std::vector<RunStep>& steps, const std::vector<std::size_t>& which) {
     ValueRefs taken;
@@ -117,31 +161,35 @@ class Judge {
   /// Visits each of `theirs` with its distance from the nearest value of the other recording, else from the nearest of
   /// its size among `mine`.
   template <class Visit>
-  void forNearest(const ValueRefs& mine, const ValueRefs& theirs, double amplified, Visit&& visit) const {
+  void forNearest(const ValueRefs& mine, const ValueRefs& theirs, const Given& given, Visit&& visit) const {
     for (const StepValue* value : theirs) {
       if (!tellsApart(*value) && value->measured()) continue;
       if (const StepValue* partner = m_valuesA.nearest(*value))
-        visit(*value, asFound(gapBetween(*partner, *value)));
+        visit(partner, *value, asFound(gapBetween(*partner, *value)));
       else if (const ValueGap* known = knownGap(*value))
-        visit(*value, *known);
+        visit(nullptr, *value, *known);
       else
-        forPartners(mine, {value}, comparing(amplified), visit);
+        forPartners(mine, {value}, comparing(given), visit);
     }
   }
 
-  /// Two values of inputs that are so far apart. A sum that cancelled is told by what was summed, on either side.
-  auto comparing(double amplified) const {
-    return [this, amplified](const StepValue& a, const StepValue& b) {
-      ValueGap gap = gapBetween(a, b, amplified);
-      if (gap.kind != GapKind::Wrong || gap.relative < 0 || !a.l1 || !b.l1) return gap;
+  /// Two results of a step that was given inputs so far apart. A sum that cancelled is told by what was summed, on
+  /// either side.
+  auto comparing(const Given& given) const {
+    return [this, given](const StepValue& a, const StepValue& b) {
+      const double expected = expectedApart(given.step, b, given.inputs);
+      ValueGap gap = gapBetween(a, b, {handsOnDistance(given.step) ? expected * handedOn : expected, m_coarsest});
+      // Inputs that differ make other bits, and nothing tells how much.
+      if (gap.kind == GapKind::Unequal && given.differs) return ValueGap{GapKind::Unknown, gap.basis};
+      if (gap.kind != GapKind::Wrong || gap.relative < 0) return gap;
       if (gap.bits && gap.bits->unordered > 0) return gap;  // NaN on one side is no rounding
-      // Inputs that are further apart than rounding grows, and right, are noise: so is what a step makes of them.
-      const bool noisy = amplified > noiseBeyond * std::max(roundingOf(a.dtype), roundingOf(b.dtype));
-      if (noisy && gap.relative <= passedOn * amplified) gap.kind = GapKind::Rounding;
+      if (followsNoise(given.step, a, b, given.inputs)) gap.kind = GapKind::Rounding;
+      if (!a.l1 || !b.l1) return gap;
       const double apart = gap.relative * std::max(std::abs(*a.l1), std::abs(*b.l1));
+      const double summed = apartOfSummed(given.step, b, given.inputs);
       const auto allows = [&](const NoiseTable& table, const StepValue& value) {
         const auto found = table.find(&value);
-        return found != table.end() && apart <= found->second.allowed(amplified);
+        return found != table.end() && apart <= found->second.allowed(summed);
       };
       if (allows(m_noiseA, a) || allows(m_noiseB, b)) gap.kind = GapKind::Rounding;
       return gap;
@@ -153,50 +201,60 @@ class Judge {
     const ValueRefs takenA = takenBy(m_a, pair.steps.a), takenB = takenBy(m_b, pair.steps.b);
     const bool run = isRun(pair);
     const bool inPlace = std::ranges::any_of(pair.steps.b, [&](std::size_t j) { return m_b[j].inPlace; });
-    const auto input = [&](const StepValue& value, ValueGap gap) {
+    InputGaps gaps;
+    const auto input = [&](const StepValue* mine, const StepValue& value, ValueGap gap) {
       // A log that hashes inputs behind the call tells of what is written in place what became of it.
       if (inPlace && gap.kind != GapKind::Equal && isWritten(pair, value)) return;
       noteHidden(pair, value);
+      if (gap.relative > 0) gaps.push_back({mine == nullptr ? &value : mine, &value, gap.relative});
       worsen(pair.inputs, asGiven(value, std::move(gap)));
     };
     if (run)
-      forNearest({}, takenB, 0, input);
+      forNearest({}, takenB, nothingGiven(), input);
     else
-      forPartners(takenA, takenB, comparing(0), input);
-    if (pair.inputs.kind == GapKind::Unknown) pair.inputs = inferredInputs(takenB);
-    compareOutputs(pair, run);
+      forPartners(takenA, takenB, comparing(nothingGiven()), input);
+    if (pair.inputs.kind == GapKind::Unknown) pair.inputs = inferredInputs(takenB, gaps);
+    compareOutputs(pair, run, std::move(gaps));
   }
 
-  void compareOutputs(AlignedPair& pair, bool run) {
+  void compareOutputs(AlignedPair& pair, bool run, InputGaps gaps) {
     const RoundingCause cause = causeOf(pair);
     // What is wrong already amplifies nothing: it follows.
     const bool wrong = isWrong(pair.inputs.kind);
-    const auto output = [&](const StepValue& value, ValueGap gap) {
+    const auto output = [&](const StepValue*, const StepValue& value, ValueGap gap) {
       if (isAside(pair, value, gap)) {
         ++m_aside;
         return;
       }
       const bool convolves = cause.products && cause.relative < 1e-3;
-      if ((m_shortProducts || convolves) && !wrong) soften(gap, value, cause);
+      const bool shortened = m_shortProducts || convolves;
+      if (shortened && !wrong) soften(gap, value, cause);
+      if (isBelowRounding(pair, value, gap)) {
+        ++m_below;
+        gap = {GapKind::Unknown, gap.basis};
+      }
+      if (!run) settle(pair, gap, shortened && value.dtype == "f32" ? cause.relative : 0);
       remember(pair, value, gap);
       worsen(pair.outputs, std::move(gap));
     };
     const bool between = pair.steps.evidence == PairEvidence::Between;
     const ValueRefs givenA = givenBy(m_a, pair.steps.a, between), givenB = givenBy(m_b, pair.steps.b, false);
-    const double amplified = wrong ? 0.0 : std::max(pair.inputs.relative, 0.0);
+    if (wrong) gaps.clear();
+    const Given given{run ? nothingGiven().step : m_b[pair.steps.b.back()], gaps,
+                      pair.inputs.kind == GapKind::Rounding};
     if (!run) {
-      const std::size_t alone = forPartners(givenA, givenB, comparing(amplified), output);
+      const std::size_t alone = forPartners(givenA, givenB, comparing(given), output);
       m_alone += std::max(alone, givenA.size() - std::min(givenA.size(), givenB.size()));
     } else {
-      forNearest(givenA, givenB, amplified, [&](const StepValue& value, ValueGap gap) {
+      forNearest(givenA, givenB, given, [&](const StepValue* mine, const StepValue& value, ValueGap gap) {
         // Of several results of a kernel, one that the other run has not may be on the way to one that it has.
         if (!between && isWrong(gap.kind) && givenB.size() > 1) {
           if (!leadsNowhereGood(pair.steps.b.back(), value)) return;
           gap = {gap.kind, "absent"};
         }
-        output(value, std::move(gap));
+        output(mine, value, std::move(gap));
       });
-      forIndistinct(pair, givenA, givenB, amplified, output);
+      forIndistinct(pair, givenA, givenB, given, output);
     }
     explain(pair, cause);
   }
@@ -205,7 +263,7 @@ class Judge {
   /// infinity are wrong where the other recording has none in its values of that size; of the others only what nothing
   /// takes is judged, for what is on the way to it need not be anywhere else.
   template <class Visit>
-  void forIndistinct(const AlignedPair& pair, const ValueRefs& mine, const ValueRefs& theirs, double amplified,
+  void forIndistinct(const AlignedPair& pair, const ValueRefs& mine, const ValueRefs& theirs, const Given& given,
                      Visit&& visit) const {
     for (const StepValue* value : theirs) {
       if (tellsApart(*value) || !value->l1 || !value->shaped || value->elements() == 0) continue;
@@ -213,12 +271,41 @@ class Judge {
         const bool same = m_valuesA.hasAlike(*value);
         if (!same &&
             std::ranges::any_of(mine, [&](const StepValue* own) { return own->elements() == value->elements(); }))
-          visit(*value, ValueGap{GapKind::Wrong, "sum of magnitudes"});
+          visit(nullptr, *value, ValueGap{GapKind::Wrong, "sum of magnitudes"});
         continue;
       }
       if (m_valuesB.isTaken(pair.steps.b.back(), *value)) continue;
-      if (*value->l1 != 0 || !m_valuesA.hasAlike(*value)) forPartners(mine, {value}, comparing(amplified), visit);
+      if (*value->l1 != 0 || !m_valuesA.hasAlike(*value)) forPartners(mine, {value}, comparing(given), visit);
     }
+  }
+
+  /// What the step gives when it is run again on what each side took decides, where that can be done: inputs that
+  /// differ then excuse what they make, and nothing else.
+  void settle(AlignedPair& pair, ValueGap& gap, double shortProducts) const {
+    if (!m_rerun || !gap.bits || gap.bits->unordered > 0 || pair.inputs.relative <= 0) return;
+    if (!isBeyondRounding(gap, pair)) return;
+    pair.rerun = m_rerun(pair.steps);
+    if (!pair.rerun) return;
+    pair.rerun->allowed = std::max(pair.rerun->allowed, shortProducts);
+    if (pair.rerun->own > pair.rerun->allowed)
+      gap.kind = GapKind::Wrong;
+    else if (!isWrong(pair.inputs.kind))
+      gap.kind = GapKind::Rounding;
+  }
+
+  /// Whether both results are smaller than what rounding leaves of the largest value, where nothing tells what they are
+  /// computed from.
+  bool isBelowRounding(const AlignedPair& pair, const StepValue& value, const ValueGap& gap) const {
+    if (gap.kind != GapKind::Wrong || !gap.bits || gap.bits->unordered > 0) return false;
+    const RunStep &a = m_a[pair.steps.a.back()], &b = m_b[pair.steps.b.back()];
+    if (a.input || b.input || !a.inputs.empty() || !b.inputs.empty()) return false;
+    const double least = unitRoundoff(value.data->dtype()) * m_largest;
+    return rootOfMeanSquares(*a.outputs.front().data) <= least && rootOfMeanSquares(*value.data) <= least;
+  }
+
+  bool isBeyondRounding(const ValueGap& gap, const AlignedPair& pair) const {
+    const StepValue &a = m_a[pair.steps.a.back()].outputs.front(), &b = m_b[pair.steps.b.back()].outputs.front();
+    return gap.kind == GapKind::Wrong || gapBetween(a, b).kind == GapKind::Wrong;
   }
 
   /// A further result that may hold what nobody wrote: an attention's for its gradient, and those that nothing takes.
@@ -313,13 +400,17 @@ class Judge {
     if (found != m_hidden.end()) pair.reachesBack = std::min(pair.reachesBack, found->second);
   }
 
-  ValueGap inferredInputs(const ValueRefs& taken) const {
+  ValueGap inferredInputs(const ValueRefs& taken, InputGaps& gaps) const {
     ValueGap worst;
+    const auto infer = [&](const StepValue* value, const ValueGap& gap) {
+      if (gap.relative > 0) gaps.push_back({value, value, gap.relative});
+      worsen(worst, gap);
+    };
     for (const StepValue* value : taken) {
       if (value->id >= 0) {
-        if (const auto found = m_byId.find(value->id); found != m_byId.end()) worsen(worst, found->second);
+        if (const auto found = m_byId.find(value->id); found != m_byId.end()) infer(value, found->second);
       } else if (const auto found = m_byShape.find(value->text()); found != m_byShape.end()) {
-        worsen(worst, found->second);
+        infer(value, found->second);
       }
     }
     return worst;
@@ -330,14 +421,16 @@ class Judge {
       AlignedPair& pair = m_alignment.pairs[i];
       if (pair.outputs.kind == GapKind::Unknown) continue;
       if (differs(pair.outputs.kind) && m_alignment.firstUnequal == SIZE_MAX) m_alignment.firstUnequal = i;
-      pair.role = pair.outputs.kind == GapKind::Equal      ? PairRole::Same
-                  : pair.outputs.kind == GapKind::Rounding ? PairRole::Rounding
-                  : isWrong(pair.inputs.kind)              ? following(pair)
-                  : m_alignment.first == SIZE_MAX          ? PairRole::First
-                                                           : PairRole::New;
+      pair.role = pair.outputs.kind == GapKind::Equal                 ? PairRole::Same
+                  : pair.outputs.kind == GapKind::Rounding            ? PairRole::Rounding
+                  : isWrong(pair.inputs.kind) && !isWrongItself(pair) ? following(pair)
+                  : m_alignment.first == SIZE_MAX                     ? PairRole::First
+                                                                      : PairRole::New;
       if (pair.role == PairRole::First) m_alignment.first = i;
     }
   }
+
+  static bool isWrongItself(const AlignedPair& pair) { return pair.rerun && pair.rerun->own > pair.rerun->allowed; }
 
   /// What passes a value on may be paired in another order than the values are: it is no sign of a fault before it.
   PairRole following(const AlignedPair& pair) const {
@@ -382,6 +475,19 @@ class Judge {
     all.first = all.firstUnequal;
   }
 
+  /// Of pairs that were not judged: what the run gives in the end, and the other run nowhere.
+  std::size_t lostResults() const {
+    std::size_t lost = 0;
+    for (const AlignedPair& pair : m_alignment.pairs) {
+      if (pair.role != PairRole::Unknown) continue;
+      for (const std::size_t j : pair.steps.b)
+        for (const StepValue& value : m_b[j].outputs)
+          lost += std::size_t(roundingOf(value.dtype) > 0 && tellsApart(value) && value.measured() &&
+                              !m_valuesB.isTaken(j, value) && m_valuesA.nearest(value) == nullptr);
+    }
+    return lost;
+  }
+
   void conclude() {
     findLonelyFirst();
     preferFirstBits();
@@ -396,6 +502,12 @@ class Judge {
           fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
     if (m_alone > 0)
       all.notes.push_back(fmt::format("{} results have no partner in the other run: nothing is said of them", m_alone));
+    if (const std::size_t lost = lostResults(); lost > 0 && all.first == SIZE_MAX)
+      all.notes.push_back(fmt::format(
+          "{} results that nothing takes are those of no step of the other run: nothing is said of them", lost));
+    if (m_below > 0)
+      all.notes.push_back(fmt::format(
+          "{} values are smaller than the rounding of the largest, and differ: nothing is said of them", m_below));
     if (m_aside > 0)
       all.notes.push_back(
           fmt::format("{} further results differ and are left out: they may hold what nobody wrote", m_aside));
@@ -408,13 +520,15 @@ class Judge {
   }
 
   static constexpr std::size_t mostCompared = 256;  ///< tensors of one pair
-  static constexpr double noiseBeyond = 3000;  ///< times the dtype's rounding: only sums that cancel are so far apart
-  static constexpr double passedOn = 2;        ///< how much more than noise is still noise
+  static constexpr double handedOn = 2.0 / 30;      ///< a value that is handed on is as far apart as it was
+  const RerunStep& m_rerun;
   const std::vector<RunStep>&m_a, &m_b;
   ValueIndex m_valuesA, m_valuesB;
   NoiseTable m_noiseA, m_noiseB;
   bool m_shortProducts;
-  std::size_t m_alone = 0, m_aside = 0;  ///< results
+  double m_largest = 0;                               ///< root of mean squares, of the first recording's values
+  double m_coarsest = 0;                              ///< rounding of the dtypes so far
+  std::size_t m_alone = 0, m_aside = 0, m_below = 0;  ///< results
   RunAlignment m_alignment;
   std::unordered_map<std::int64_t, ValueGap> m_byId;
   std::unordered_map<std::string, ValueGap> m_byHash;  ///< of results that differ
@@ -448,10 +562,10 @@ std::string_view alignVerdictName(AlignVerdict verdict) {
   return names[std::size_t(verdict)];
 }
 
-RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b) {
+RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b, const RerunStep& rerun) {
   const std::vector<StepPair> pairs = pairedSteps(a, b);
-  RunAlignment strict = Judge(a, b, false).run(pairs);
-  return usesShortProducts(strict, b) ? Judge(a, b, true).run(pairs) : strict;
+  RunAlignment strict = Judge(a, b, rerun, false).run(pairs);
+  return usesShortProducts(strict, b) ? Judge(a, b, rerun, true).run(pairs) : strict;
 }
 
 }  // namespace kerf::inline align

@@ -2,6 +2,8 @@
 // outputs, what follows from it, and what is wrong anew.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +27,19 @@ constexpr PairRole lastOf(PairRole) { return PairRole::New; }
 /// "unknown", "same", "rounding", "first", "follows", "new".
 std::string_view pairRoleName(PairRole role);
 
+/// What a step itself makes of a difference of results: the step was run again on what each recording says that it took.
+struct RerunGap {
+  double own = 0;  ///< what the inputs' difference does not explain, as roots of mean squares relative to the result
+  double allowed = 0;  ///< how much of it rounding makes
+};
+/// None: the step cannot be run again, or gives neither recorded result.
+using RerunStep = std::function<std::optional<RerunGap>(const StepPair& steps)>;
+
 struct AlignedPair {
   StepPair steps;
   PairRole role = PairRole::Unknown;
   ValueGap inputs, outputs;            ///< the worst of each
+  std::optional<RerunGap> rerun;       ///< where it was run again to tell
   std::string_view cause;              ///< why results may differ though nothing is wrong; empty: nothing is known
   std::size_t reachesBack = SIZE_MAX;  ///< an earlier pair from which on nothing proves that values agree
 };
@@ -51,6 +62,7 @@ struct RunAlignment {
   std::vector<std::string> notes;
 };
 
-RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b);
+/// `rerun` is asked where values of both are recorded, inputs differ and results differ by more than rounding.
+RunAlignment alignRecordings(const RunRecording& a, const RunRecording& b, const RerunStep& rerun = {});
 
 }  // namespace kerf::inline align

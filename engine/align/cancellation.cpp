@@ -61,6 +61,8 @@ std::optional<Summed> summedProducts(const RunStep& step, const StepValue& resul
 
 std::optional<Summed> summedBy(const RunStep& step, const StepValue& result) {
   const std::string_view op = shortOpName(step.op);
+  if (op == "native_layer_norm" && step.outputs.size() > 1 && &result == &step.outputs[1])
+    return summedElements(step, result, true);  // the means of the rows
   if (op == "sum" || op == "mean") return summedElements(step, result, op == "mean");
   if (op == "add" || op == "sub") return addedOperands(step, result);
   if (op == "mm" || op == "bmm" || op == "addmm" || op == "baddbmm") return summedProducts(step, result);

@@ -17,7 +17,7 @@ struct RoundingNoise {
   double allowed(double inputsApart) const { return own + ofInput * inputsApart; }
 };
 
-/// Of a step that adds (sum, mean, add, sub, products of matrices), where its result is at least eight times smaller than
+/// Of a step that adds (sum, mean, the means of a layer norm, add, sub, products of matrices), where its result is at least eight times smaller than
 /// sums of random signs are; zeros for others, and where sums of magnitudes are not recorded. Let n values of relative
 /// error e be summed to m results: the sum of the values' magnitudes, S, is then off by e S / sqrt(n), and the results'
 /// by up to e S sqrt(m / n).

@@ -34,10 +34,14 @@ bool sameNumber(double a, double b) { return a == b || (std::isnan(a) && std::is
 
 /// Beyond this many times its dtype's rounding no difference is taken for rounding that has grown.
 constexpr double mostGrowth = 3000;
+/// Nor this much, whatever the dtype is.
+constexpr double mostGrown = 0.25;
 
-GapKind judged(double relative, double allowed, double amplified) {
+/// `rounding`: of the dtype, which limits what it may have grown to.
+GapKind judged(double relative, double allowed, double rounding, const Growth& growth) {
   if (std::isnan(relative)) return GapKind::Wrong;
-  const double grown = std::min(amplification * amplified, mostGrowth * allowed);
+  const double most = std::min(mostGrowth * std::max(rounding, growth.rounding), mostGrown);
+  const double grown = std::min(amplification * growth.given, most);
   return relative <= std::max(allowed, grown) ? GapKind::Rounding : GapKind::Wrong;
 }
 
@@ -47,7 +51,12 @@ double allowedFor(const StepValue& a, const StepValue& b, double RoundingRow::* 
   return std::max(first == nullptr ? 0 : first->*of, second == nullptr ? 0 : second->*of);
 }
 
-ValueGap gapOfData(const StepValue& a, const StepValue& b, double amplified) {
+GapKind judgedByElement(double relative, const StepValue& a, const StepValue& b, const Growth& growth) {
+  const double rounding = allowedFor(a, b, &RoundingRow::element);
+  return judged(relative, rounding, rounding, growth);
+}
+
+ValueGap gapOfData(const StepValue& a, const StepValue& b, const Growth& growth) {
   ValueGap gap{.basis = "bits"};
   const auto distance = bitDistance(*a.data, *b.data);
   if (!distance) return {.basis = "shape"};
@@ -58,21 +67,27 @@ ValueGap gapOfData(const StepValue& a, const StepValue& b, double amplified) {
   else if (distance->unordered > 0)
     gap.kind = GapKind::Wrong;
   else
-    gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::element), amplified);
+    gap.kind = judgedByElement(gap.relative, a, b, growth);
   return gap;
 }
 
-ValueGap gapOfSums(const StepValue& a, const StepValue& b, double amplified) {
+/// Errors of few elements cancel less.
+double allowedOfSum(const StepValue& a, const StepValue& b) {
+  const double count = b.shaped ? double(std::max<std::int64_t>(b.elements(), 1)) : HUGE_VAL;
+  return std::max(allowedFor(a, b, &RoundingRow::figure), allowedFor(a, b, &RoundingRow::element) / std::sqrt(count));
+}
+
+ValueGap gapOfSums(const StepValue& a, const StepValue& b, const Growth& growth) {
   ValueGap gap{.basis = "sum of magnitudes"};
   // One NaN or infinity on both sides hides all other elements, and its place.
   if (!std::isfinite(*a.l1) && sameNumber(*a.l1, *b.l1)) return {};
   if (sameNumber(*a.l1, *b.l1)) return {GapKind::Equal, gap.basis, 0};
   gap.relative = relativeDifference(*a.l1, *b.l1);
-  gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::figure), amplified);
+  gap.kind = judged(gap.relative, allowedOfSum(a, b), allowedFor(a, b, &RoundingRow::figure), growth);
   return gap;
 }
 
-ValueGap gapOfStats(const StepValue& a, const StepValue& b, double amplified) {
+ValueGap gapOfStats(const StepValue& a, const StepValue& b, const Growth& growth) {
   const ElementStats &x = *a.stats, &y = *b.stats;
   ValueGap gap{.basis = "figures"};
   if (x.nan != y.nan || x.inf != y.inf) return {GapKind::Wrong, gap.basis};
@@ -88,7 +103,7 @@ ValueGap gapOfStats(const StepValue& a, const StepValue& b, double amplified) {
   const auto apart = [&](double p, double q) { return sameNumber(p, q) ? 0.0 : std::abs(p - q) / scale; };
   gap.relative = std::max({sameNumber(x.norm, y.norm) ? 0.0 : relativeDifference(x.norm, y.norm), apart(x.mean, y.mean),
                            apart(x.min, y.min), apart(x.max, y.max)});
-  gap.kind = judged(gap.relative, allowedFor(a, b, &RoundingRow::element), amplified);
+  gap.kind = judgedByElement(gap.relative, a, b, growth);
   return gap;
 }
 
@@ -98,19 +113,19 @@ std::string_view kindOfHash(const StepValue& value) {
 
 /// Figures and a sum of magnitudes each see what the other does not: the worse of both counts. Figures that say nothing
 /// (NaN at places that they do not tell) leave no sum that agrees a verdict.
-ValueGap gapOfFigures(const StepValue& a, const StepValue& b, double amplified) {
-  ValueGap stats = gapOfStats(a, b, amplified);
+ValueGap gapOfFigures(const StepValue& a, const StepValue& b, const Growth& growth) {
+  ValueGap stats = gapOfStats(a, b, growth);
   if (!a.l1 || !b.l1) return stats;
-  ValueGap sums = gapOfSums(a, b, amplified);
+  ValueGap sums = gapOfSums(a, b, growth);
   if (stats.kind == GapKind::Unknown) return sums.kind == GapKind::Wrong ? sums : stats;
   const bool worse = sums.kind > stats.kind || (sums.kind == stats.kind && sums.relative > stats.relative);
   return worse ? sums : stats;
 }
 
-ValueGap measuredGap(const StepValue& a, const StepValue& b, double amplified) {
-  if (a.data && b.data) return gapOfData(a, b, amplified);
-  if (a.stats && b.stats) return gapOfFigures(a, b, amplified);
-  if (a.l1 && b.l1) return gapOfSums(a, b, amplified);
+ValueGap measuredGap(const StepValue& a, const StepValue& b, const Growth& growth) {
+  if (a.data && b.data) return gapOfData(a, b, growth);
+  if (a.stats && b.stats) return gapOfFigures(a, b, growth);
+  if (a.l1 && b.l1) return gapOfSums(a, b, growth);
   return {};
 }
 
@@ -126,9 +141,14 @@ double roundingOf(std::string_view dtype) {
   return row == nullptr ? 0 : row->figure;
 }
 
-ValueGap gapBetween(const StepValue& a, const StepValue& b, double amplified) {
+double elementRoundingOf(std::string_view dtype) {
+  const RoundingRow* row = roundingRow(dtype);
+  return row == nullptr ? 0 : row->element;
+}
+
+ValueGap gapBetween(const StepValue& a, const StepValue& b, const Growth& growth) {
   if (a.shaped && b.shaped && a.elements() != b.elements()) return {GapKind::Unknown, "shape"};
-  ValueGap gap = measuredGap(a, b, amplified);
+  ValueGap gap = measuredGap(a, b, growth);
   if (gap.bits || a.hash.empty() || b.hash.empty() || kindOfHash(a) != kindOfHash(b)) return gap;
   // Checksums of values in another dtype, or laid out anew, say nothing where they differ.
   if (a.hash == b.hash) return {GapKind::Equal, "checksum", 0};

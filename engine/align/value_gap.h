@@ -35,7 +35,14 @@ struct ValueGap {
 /// What rounding may make of a figure over a tensor of this dtype: relative to it.
 double roundingOf(std::string_view dtype);
 
-/// `amplified`: the relative difference of what the step was given; what is not far above that is rounding, too.
-ValueGap gapBetween(const StepValue& a, const StepValue& b, double amplified = 0);
+/// The same for elements: the root of mean squares, relative.
+double elementRoundingOf(std::string_view dtype);
+
+/// What a step was given: the relative difference, and the rounding of the coarsest dtype that values come from.
+struct Growth {
+  double given = 0, rounding = 0;
+};
+/// What is not far above `growth` is rounding, too.
+ValueGap gapBetween(const StepValue& a, const StepValue& b, const Growth& growth = {});
 
 }  // namespace kerf::inline align

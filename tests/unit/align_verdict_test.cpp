@@ -92,7 +92,7 @@ TEST(ValueGap, ChecksumsDecideOverSums) {
   EXPECT_EQ(gapBetween(sum(5), sum(5.000001)).kind, GapKind::Rounding);
   EXPECT_EQ(gapBetween(sum(5), sum(5.01)).kind, GapKind::Wrong);
   EXPECT_EQ(gapBetween(sum(5, {}, "bf16"), sum(5.01, {}, "bf16")).kind, GapKind::Rounding);
-  EXPECT_EQ(gapBetween(sum(5), sum(5.01), 1e-3).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.01), {1e-3}).kind, GapKind::Rounding);
   EXPECT_EQ(gapBetween(sum(5), sum(std::nan(""))).kind, GapKind::Wrong);
   StepValue only = sum(0, "h:1"), other = sum(0, "h:2");
   only.l1.reset();
@@ -145,8 +145,8 @@ TEST(ValueGap, InfiniteFiguresAreNoScaleForOthers) {
 
 /// However often rounding may have grown, a hundredth of a float32 is none.
 TEST(ValueGap, GrowthHasAnEnd) {
-  EXPECT_EQ(gapBetween(sum(5), sum(5.01), 1).kind, GapKind::Rounding);
-  EXPECT_EQ(gapBetween(sum(5), sum(5.05), 1).kind, GapKind::Wrong);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.01), {1}).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5), sum(5.05), {1}).kind, GapKind::Wrong);
 }
 
 TEST(Alignment, OfTheSameRunIsTheSame) {
