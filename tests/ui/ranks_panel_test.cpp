@@ -4,11 +4,13 @@
 
 #include <QJsonArray>
 #include <QPushButton>
+#include <QTextBrowser>
 #include <QTreeWidget>
 
 #include "engine/support/recordings.h"
 #include "tests/support/rank_traces.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/models/theme.h"
 #include "ui/panels/ranks_panel.h"
 
 namespace kerf::ui {
@@ -64,6 +66,23 @@ TEST_F(RankLanes, LeadToTheNodeOfTheRankThatDiffers) {
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph() && session().node() == 0; }));
   const auto capture = session().capture(session().location().capture);
   EXPECT_EQ(capture->graphs[std::size_t(session().location().graph)].rank, 2);
+}
+
+TEST_F(RankLanes, HaveTheColoursOfTheThemeThatIsShown) {
+  m_mostGap = test::mostGapOfThemes();
+  openRanks("cc_stride_mismatch");
+  for (const char* look : {"dark", "light"}) {
+    const auto before = theme().text.name();
+    m_window->setTheme(look);
+    QApplication::processEvents();
+    ASSERT_NE(theme().text.name(), before);
+    EXPECT_EQ(panel().lanes().topLevelItem(0)->foreground(firstLane + 3).color(), theme().warn) << look;
+    for (const char* name : {"ranksDetail", "overviewDetail"}) {
+      const auto html = m_window->findChild<QTextBrowser*>(name)->toHtml();
+      EXPECT_TRUE(html.contains(theme().text.name())) << name << " in " << look;
+      EXPECT_FALSE(html.contains(before)) << name << " in " << look;
+    }
+  }
 }
 
 /// The first difference of this recording is the second node, and its collective, "tensor", is in the same graph.

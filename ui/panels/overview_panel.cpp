@@ -11,6 +11,7 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
@@ -48,6 +49,12 @@ QString styles() {
              "p { margin: 2px 0 6px 0; } code { font-family: '%6'; }")
       .arg(theme().text.name(), theme().muted.name(), theme().bad.name(), theme().warn.name(), theme().accent.name(),
            codeFont().family());
+}
+
+void colourOverviewRow(QTreeWidgetItem& item, const OverviewRow& row, bool hasCompiles) {
+  if (row.compile >= 0) item.setIcon(whereColumn, qvariant_cast<QIcon>(dotIcon(colorOf(row.status), true)));
+  if (row.status == "failed") item.setForeground(statusColumn, theme().bad);
+  if (row.compile < 0 && hasCompiles) item.setForeground(whereColumn, theme().muted);
 }
 
 }  // namespace
@@ -99,6 +106,12 @@ OverviewPanel::OverviewPanel(Session& session, QWidget* parent)
   for (const auto signal :
        {&Session::locationChanged, &Session::capturesChanged, &Session::traceLogChanged, &Session::programChanged})
     connect(&session, signal, this, &OverviewPanel::showCapture);
+  onThemeChange(*this, [this] {
+    std::size_t row = 0;
+    for (QTreeWidgetItemIterator each(m_tree); *each && row < m_rows.size(); ++each, ++row)
+      colourOverviewRow(**each, m_rows[row], !m_capture->compiles.empty());
+    showDetail();
+  });
   showCapture();
 }
 
@@ -135,9 +148,7 @@ void OverviewPanel::fillTree() {
     item->setToolTip(whereColumn, row.tip);
     item->setToolTip(cacheColumn, row.cache);
     item->setToolTip(whyColumn, row.remarks.join('\n'));
-    if (row.compile >= 0) item->setIcon(whereColumn, qvariant_cast<QIcon>(dotIcon(colorOf(row.status), true)));
-    if (row.status == "failed") item->setForeground(statusColumn, theme().bad);
-    if (row.compile < 0 && !m_capture->compiles.empty()) item->setForeground(whereColumn, theme().muted);
+    colourOverviewRow(*item, row, !m_capture->compiles.empty());
     items.push_back(item);
   }
   if (int(m_rows.size()) <= mostOpen) m_tree->expandAll();

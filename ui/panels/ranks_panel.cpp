@@ -7,6 +7,7 @@
 #include <QTextBrowser>
 #include <QTreeWidget>
 
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
@@ -15,6 +16,13 @@ namespace {
 
 constexpr int numberColumn = 0, placeColumn = 1, firstLane = 2;
 constexpr int narrowestLane = 44, widestLane = 260;
+
+void colourLane(QTreeWidgetItem& item, const LaneRow& row) {
+  for (std::size_t i = 0; i < row.cells.size(); ++i) {
+    const LaneCell& cell = row.cells[i];
+    item.setForeground(firstLane + int(i), cell.blamed ? theme().bad : cell.differs ? theme().warn : theme().muted);
+  }
+}
 
 }  // namespace
 
@@ -30,6 +38,10 @@ RanksPanel::RanksPanel(Session& session, QWidget* parent)
   for (const auto signal :
        {&Session::capturesChanged, &Session::locationChanged, &Session::ranksChanged, &Session::programChanged})
     connect(&session, signal, this, &RanksPanel::showRanks);
+  onThemeChange(*this, [this] {
+    for (int row = 0; row < int(m_rows.size()); ++row) colourLane(*lanes().topLevelItem(row), m_rows[std::size_t(row)]);
+    showRow();
+  });
   showRanks();
 }
 
@@ -90,9 +102,9 @@ void RanksPanel::addLane(const LaneRow& row) {
     const LaneCell& cell = row.cells[i];
     item->setText(column, cell.text);
     item->setToolTip(column, cell.text);
-    item->setForeground(column, cell.blamed ? theme().bad : cell.differs ? theme().warn : theme().muted);
     if (cell.blamed || cell.differs) item->setFont(column, bold);  // a selected row has one colour
   }
+  colourLane(*item, row);
 }
 
 void RanksPanel::showRow() {

@@ -12,6 +12,7 @@
 #include <QTextBrowser>
 #include <QTreeWidget>
 
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/panels/runs_text.h"
@@ -27,6 +28,13 @@ QString idsOf(const workbench::CompileDifference& compile) {
   const auto before = compile.before.empty() ? QString("—") : text(compile.before);
   const auto after = compile.after.empty() ? QString("—") : text(compile.after);
   return before == after ? before : before + " → " + after;
+}
+
+void colourCompile(QTreeWidgetItem& item, const workbench::CompileDifference& compile, const QStringList& stages) {
+  if (compile.before.empty() || compile.after.empty()) item.setForeground(idColumn, theme().warn);
+  for (const auto& stage : compile.stages)
+    item.setForeground(firstStageColumn + int(stages.indexOf(text(stage.graph))),
+                       stageCell(stage).same ? theme().muted : theme().warn);
 }
 
 }  // namespace
@@ -56,6 +64,12 @@ RunsPanel::RunsPanel(Session& session, QWidget* parent)
   });
   connect(&session, &Session::capturesChanged, this, &RunsPanel::fillCaptures);
   connect(&session, &Session::runsChanged, this, &RunsPanel::showRuns);
+  onThemeChange(*this, [this] {
+    const int count = m_shown ? lanes().topLevelItemCount() : 0;
+    for (int i = 0; i < count && i < int(m_shown->compiles.size()); ++i)
+      colourCompile(*lanes().topLevelItem(i), m_shown->compiles[std::size_t(i)], m_stages);
+    showCompile();
+  });
   fillCaptures();
   showRuns();
 }
@@ -156,14 +170,13 @@ void RunsPanel::fillLanes(const RunsDoc& runs) {
     item->setText(idColumn, idsOf(compile));
     item->setText(frameColumn, text(compile.frame));
     item->setToolTip(frameColumn, text(compile.frame));
-    if (compile.before.empty() || compile.after.empty()) item->setForeground(idColumn, theme().warn);
     for (const auto& stage : compile.stages) {
       const int column = firstStageColumn + int(m_stages.indexOf(text(stage.graph)));
       const auto cell = stageCell(stage);
       item->setText(column, cell.text);
-      item->setForeground(column, cell.same ? theme().muted : theme().warn);
       item->setToolTip(column, cell.tip);
     }
+    colourCompile(*item, compile, m_stages);
     if (first == nullptr && !compile.same()) first = item;
   }
   for (int column = 0; column < lanes().columnCount(); ++column) lanes().resizeColumnToContents(column);

@@ -6,6 +6,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
@@ -45,6 +46,7 @@ StoryBar::StoryBar(Session& session, QWidget* parent) : QWidget(parent), m_sessi
   for (const auto signal : {&Session::accuracyChanged, &Session::bisectChanged, &Session::minifyChanged,
                             &Session::graphChanged, &Session::locationChanged, &Session::plantChanged})
     connect(&session, signal, this, &StoryBar::showSteps);
+  onThemeChange(*this, [this] { showSteps(); });
   showSteps();
 }
 
