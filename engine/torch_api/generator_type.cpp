@@ -1,5 +1,7 @@
 #include "engine/torch_api/generator_type.h"
 
+#include <random>
+
 #include "engine/torch_api/small_types.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -54,15 +56,26 @@ bool readSeed(PyObject* object, std::uint64_t& seed) {
   return !PyErr_Occurred();
 }
 
-PyObject* manualSeed(PyObject* self, PyObject* object) {
-  std::uint64_t seed = 0;
-  if (!readSeed(object, seed)) return nullptr;
+void seedWith(PyObject* self, std::uint64_t seed) {
   in(self).seed = seed;
   RandomState& state = stateOf(self);
   state.cpu.reseed(seed);
   state.cudaSeed = seed;
   state.cudaOffset = 0;
+}
+
+PyObject* manualSeed(PyObject* self, PyObject* object) {
+  std::uint64_t seed = 0;
+  if (!readSeed(object, seed)) return nullptr;
+  seedWith(self, seed);
   return Py_NewRef(self);
+}
+/// seed(): a number of the machine's, of 53 bits as PyTorch's.
+PyObject* newSeed(PyObject* self, PyObject*) {
+  std::random_device source;
+  const std::uint64_t seed = ((std::uint64_t(source()) << 32) | source()) & 0x1FFFFFFFFFFFFFU;
+  seedWith(self, seed);
+  return PyLong_FromUnsignedLongLong(seed);
 }
 PyObject* initialSeed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(in(self).seed); }
 PyObject* getState(PyObject* self, PyObject*) {
@@ -90,6 +103,7 @@ GeneratorScope::~GeneratorScope() {
 
 bool addGenerator(PyObject* module) {
   static PyMethodDef methods[] = {{"manual_seed", manualSeed, METH_O, nullptr},
+                                  {"seed", newSeed, METH_NOARGS, nullptr},
                                   {"initial_seed", initialSeed, METH_NOARGS, nullptr},
                                   {"get_state", getState, METH_NOARGS, nullptr},
                                   {"set_state", setState, METH_O, nullptr},

@@ -44,6 +44,11 @@ int setRequiresGrad(PyObject* self, PyObject* value, void*) {
                     "var_no_grad = var.detach().");
     return -1;
   }
+  if (wanted && variable.isInference && !gradModes().inference) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    return -1;
+  }
   if (wanted && !isFloating(variable.tensor.dtype()) && !isComplex(variable.tensor.dtype())) {
     PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
     return -1;

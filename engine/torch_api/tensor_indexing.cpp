@@ -2,6 +2,7 @@
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/data_tensors.h"
+#include "engine/torch_api/error_words.h"
 #include "engine/torch_api/tensor_handlers.h"
 #include "engine/torch_api/tensor_object.h"
 
@@ -35,12 +36,29 @@ Result<Value> indexOf(PyObject* object) {
   return valueOf(object);
 }
 
-/// Python's words for an index beyond a dimension; None where all numbers fit.
+/// Whether an object may be an index at all; else Python's words for it.
+bool isIndex(PyObject* item) {
+  if (PyUnicode_Check(item) || PyBytes_Check(item)) {
+    PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(item)->tp_name);
+    return false;
+  }
+  if (PyFloat_Check(item) || PyComplex_Check(item) || PyDict_Check(item)) {
+    PyErr_Format(PyExc_IndexError,
+                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                 "(got %s)",
+                 Py_TYPE(item)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+/// Python's words for what is no index, or one beyond a dimension; none where all fit.
 bool fits(const Tensor& self, PyObject* key) {
   const Ref single = PyTuple_Check(key) ? Ref::borrow(key) : Ref::steal(PyTuple_Pack(1, key));
   std::int64_t dim = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(single.get()); ++i) {
     PyObject* item = PyTuple_GET_ITEM(single.get(), i);
+    if (!isIndex(item)) return false;
     if (!PyLong_CheckExact(item)) {
       if (item == Py_Ellipsis || isTensor(item)) return true;  // dimensions are not counted any further
       if (item != Py_None) ++dim;
@@ -80,7 +98,7 @@ PyObject* getItem(PyObject* args, PyObject*) {
   auto result = callTorch("operator.getitem", {tensor, *index}, {}, OpMode::Real);
   if (result && result->isTensor() && result->tensor().traced == tensor.traced)
     result = callTorch("torch.ops.aten.alias.default", {tensor}, {}, OpMode::Real);
-  return result ? objectOf(*result).release() : raise(result.error());
+  return result ? objectOf(*result).release() : raise(inTorchsWords(result.error(), "getitem", {tensor, *index}));
 }
 
 /// What is written: lists as the tensor of their numbers.
@@ -102,7 +120,7 @@ PyObject* setItem(PyObject* args, PyObject*) {
   if (!value) return raise(value.error());
   const CallScope scope;
   auto done = callTorch("operator.setitem", {Value(tensor), *index, *value}, {}, OpMode::Real);
-  if (!done) return raise(done.error());
+  if (!done) return raise(inTorchsWords(done.error(), "setitem", {Value(tensor), *index, *value}));
   Py_RETURN_NONE;
 }
 

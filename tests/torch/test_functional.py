@@ -119,3 +119,19 @@ def test_functions_around_operators_of_other_arguments():
     assert torch.cdist(torch.ones(1, 4), torch.zeros(1, 4)).item() == 2.0
     made = torch.stft(torch.arange(8.0), 4, hop_length=2, window=torch.ones(4), center=False, return_complex=True)
     assert torch.allclose(made.real[0], torch.tensor([6.0, 14.0, 22.0]))
+
+
+def test_a_view_of_another_element_size_has_another_last_dimension():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.view(torch.int16).tolist() == [[0, 16256, 0, 16384], [0, 16448, 0, 16512]]
+    bytes = x[1].view(torch.uint8)
+    assert bytes.tolist() == [0, 0, 64, 64, 0, 0, 128, 64] and bytes.view(torch.float32).tolist() == [3.0, 4.0]
+    bytes[3] = 65  # the same memory: 3 * 2 ** 2
+    assert x.tolist() == [[1.0, 2.0], [12.0, 4.0]]
+    for wrong in (lambda: x.t().view(torch.int16), lambda: bytes[:6].view(torch.float32), lambda: x[0, 0].view(torch.int16)):
+        try:
+            wrong()
+        except RuntimeError as error:
+            assert "different element sizes" in str(error)
+        else:
+            raise AssertionError("no error")

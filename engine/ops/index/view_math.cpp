@@ -8,10 +8,12 @@ namespace kerf::inline ops {
 namespace {
 
 Result<Tensor> attach(const BoundArguments& args, const Tensor& meta, const Tensor& base) {
-  Tensor view = base.viewAs(meta.sizes(), meta.strides(), meta.offset());
-  if (!view.inBounds()) return mismatch(args, "the view reaches outside of the storage");
-  if (meta.dtype() == base.dtype()) return view;
-  Tensor other(view.storage(), meta.dtype(), meta.sizes(), meta.strides(), meta.offset());
+  if (meta.dtype() == base.dtype()) {
+    Tensor view = base.viewAs(meta.sizes(), meta.strides(), meta.offset());
+    if (!view.inBounds()) return mismatch(args, "the view reaches outside of the storage");
+    return view;
+  }
+  Tensor other(base.storage(), meta.dtype(), meta.sizes(), meta.strides(), meta.offset());
   other.setDevice(base.device());
   if (!other.inBounds()) return mismatch(args, "the view reaches outside of the storage");
   return other;

@@ -250,12 +250,49 @@ Result<Value> unfoldShape(const BoundArguments& args) {
   return meta(view);
 }
 
+/// Elements of fewer bytes: the last dimension has `ratio` times as many.
+Result<Value> splitElements(const Tensor& self, DType dtype, std::int64_t ratio) {
+  SymSizes sizes = self.symSizes(), strides = self.symStrides();
+  for (std::size_t i = 0; i + 1 < strides.size(); ++i) strides[i] = strides[i] * SymInt(ratio);
+  sizes.back() = sizes.back() * SymInt(ratio);
+  return Value(metaTensor(dtype, std::move(sizes), std::move(strides), self.symOffset() * SymInt(ratio)));
+}
+
+/// Elements of more bytes: each is made of `ratio` of the last dimension, which must fit.
+Result<Value> joinElements(const BoundArguments& args, DType dtype, std::int64_t ratio) {
+  const Tensor& self = args.tensor(0);
+  SymSizes sizes = self.symSizes(), strides = self.symStrides();
+  const auto divided = [&](SymInt& number) {
+    if (!checkEqual(floorMod(number, SymInt(ratio)), SymInt(0))) return false;
+    number = floorDiv(number, SymInt(ratio));
+    return true;
+  };
+  SymInt offset = self.symOffset();
+  if (!divided(sizes.back()))
+    return mismatch(args,
+                    "self.size(-1) must be divisible by {} to view {} as {} (different element sizes), but got {}",
+                    ratio, dtypeInfo(self.dtype()).torchName, dtypeInfo(dtype).torchName, self.symSizes().back());
+  bool fits = divided(offset);
+  for (std::size_t i = 0; i + 1 < strides.size(); ++i) fits = fits && divided(strides[i]);
+  if (!fits)
+    return mismatch(args,
+                    "storage_offset and strides must be divisible by {} to view {} as {} (different element sizes)",
+                    ratio, dtypeInfo(self.dtype()).torchName, dtypeInfo(dtype).torchName);
+  return Value(metaTensor(dtype, std::move(sizes), std::move(strides), offset));
+}
+
 Result<Value> viewDtypeShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   const DType dtype = *args.dtypeIf(1);
-  if (itemSize(dtype) != itemSize(self.dtype()))
-    return mismatch(args, "only dtypes of the same item size are supported, got {}", dtypeInfo(dtype).torchName);
-  return Value(metaTensor(dtype, self.symSizes(), self.symStrides(), self.symOffset()));
+  const auto to = std::int64_t(itemSize(dtype)), from = std::int64_t(itemSize(self.dtype()));
+  if (to == from) return Value(metaTensor(dtype, self.symSizes(), self.symStrides(), self.symOffset()));
+  const std::string_view names[] = {dtypeInfo(self.dtype()).torchName, dtypeInfo(dtype).torchName};
+  if (self.dim() == 0)
+    return mismatch(args, "self.dim() cannot be 0 to view {} as {} (different element sizes)", names[0], names[1]);
+  if (!checkEqual(self.symStrides().back(), SymInt(1)))
+    return mismatch(args, "self.stride(-1) must be 1 to view {} as {} (different element sizes), but got {}", names[0],
+                    names[1], self.symStrides().back());
+  return to < from ? splitElements(self, dtype, from / to) : joinElements(args, dtype, to / from);
 }
 
 constexpr OpRow view(const char* schema, ShapeRule shape) { return {schema, OpTrait::View, shape, viewKernel}; }
