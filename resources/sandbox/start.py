@@ -121,6 +121,8 @@ class Loader:
 
 
 BUILTIN = {"torch._C"}
+# Packages that come with torch, and where they are in it.
+BESIDE_TORCH = {"functorch": "torch._functorch.public"}
 
 
 class Finder:
@@ -130,15 +132,15 @@ class Finder:
     def find_spec(name, path=None, target=None):
         from importlib.machinery import ModuleSpec
 
-        source = _kerf.source(name)
+        root, _, rest = name.partition(".")
+        source = _kerf.source((BESIDE_TORCH.get(root, root) + "." + rest).rstrip("."))
         if source is not None:
             spec = ModuleSpec(name, Loader(source), origin=f"<torch>/{source[2]}", is_package=source[1])
             return spec
         if name in BUILTIN:
             return ModuleSpec(name, Loader(None), origin="kerf")
-        root = name.partition(".")[0]
-        if root == "torch":
-            return None
+        if root == "torch" or root in BESIDE_TORCH:
+            raise ModuleNotFoundError(f"No module named {name!r}: Kerf's torch does not have it{place()}", name=name)
         raise ModuleNotFoundError(
             f"the sandbox refuses the module {name!r}: programs have torch and parts of the standard library{place()}",
             name=name,
@@ -204,6 +206,13 @@ class Waiting:
         pass
 
 
+def refuse_temporary_files():
+    """tempfile looks for a folder that it may write in: with one named, what it writes there is refused by name."""
+    import tempfile
+
+    tempfile.tempdir = "/tmp"
+
+
 def open_event_loops():
     """asyncio without sockets: tasks run, sleep and wait for each other."""
     from asyncio import base_events, events
@@ -233,6 +242,7 @@ import linecache
 
 linecache.checkcache = lambda filename=None: None
 refuse_silent()
+refuse_temporary_files()
 open_event_loops()
 close_path()
 sys.executable = ""

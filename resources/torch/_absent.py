@@ -35,9 +35,6 @@ to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_c
     "torch.autograd": """
 DeviceType ProfilerActivity SavedTensor
     """.split(),
-    "torch.autograd.forward_ad": """
-enter_dual_level exit_dual_level
-    """.split(),
     "torch.compiler": """
 load_cache_artifacts save_cache_artifacts
     """.split(),

@@ -148,3 +148,33 @@ def test_functional_call_uses_other_parameters():
     made = functional_call(lin, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, x)
     assert made.tolist() == [[2.0]]
     assert lin.weight.requires_grad and not torch.equal(lin.weight, torch.ones(1, 2))
+
+
+def test_dual_tensors_carry_directions():
+    import torch.autograd.forward_ad as forward_ad
+
+    x, direction = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, direction)
+        primal, tangent = forward_ad.unpack_dual(dual ** 3)
+        assert primal.tolist() == [1.0, 8.0] and tangent.tolist() == [3.0, 120.0]
+        assert forward_ad.unpack_dual(dual).tangent.tolist() == [1.0, 10.0]
+        assert forward_ad.unpack_dual(x).tangent is None
+    assert forward_ad.unpack_dual(x).tangent is None
+    try:
+        forward_ad.make_dual(x, direction)
+    except RuntimeError as error:
+        assert "outside of a dual level" in str(error)
+    else:
+        raise AssertionError("no error")
+
+
+def test_backward_hooks_run_without_gradients_of_inputs():
+    import warnings
+
+    m, seen = torch.nn.Linear(2, 1), []
+    m.register_full_backward_hook(lambda module, into, out: seen.append((into, out[0].tolist())))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m(torch.ones(1, 2)).backward()
+    assert seen == [((None,), [[1.0]])] and "no inputs require gradients" in str(caught[0].message)

@@ -100,3 +100,78 @@ def test_environment_variables_are_the_programs_own():
 
     os.environ["TORCH_LOGS"] = "+dynamo"
     assert os.environ["TORCH_LOGS"] == "+dynamo"
+
+
+def test_indices_that_do_not_fit_are_told_in_pytorchs_words():
+    x = torch.ones(2, 3)
+    plain = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got float)"
+    assert message_of(lambda: x[torch.tensor([7])], IndexError) == "index 7 is out of bounds for dimension 0 with size 2"
+    assert message_of(lambda: x[1.5], IndexError) == plain
+    assert message_of(lambda: x["a"], TypeError) == "new(): invalid data type 'str'"
+    assert message_of(lambda: x[::-1], ValueError) == "step must be greater than zero"
+    assert message_of(lambda: x[:, torch.tensor([True, False])], IndexError) == (
+        "The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [2, 3] at index 1")
+    assert message_of(lambda: torch.dot(torch.ones(2), torch.ones(3))) == (
+        "inconsistent tensor size, expected tensor [2] and src [3] to have the same number of elements, but got 2 and 3 "
+        "elements respectively")
+
+
+def test_inference_tensors_cannot_require_gradients_outside():
+    with torch.inference_mode():
+        x = torch.ones(1).requires_grad_()
+    assert message_of(lambda: x.requires_grad_(False).requires_grad_()) == (
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+
+
+def test_modules_that_torch_does_not_have_are_named():
+    def load():
+        import torch.utils.cpp_extension
+
+    assert message_of(load, ModuleNotFoundError).startswith(
+        "No module named 'torch.utils.cpp_extension': Kerf's torch does not have it (test_errors_and_texts.py, line ")
+    import functorch.compile
+
+    assert functorch.vmap is torch.func.vmap and functorch.compile.make_boxed_func
+
+
+def test_a_new_seed_is_the_first_of_its_numbers():
+    seed = torch.seed()
+    first = torch.rand(2)
+    assert torch.initial_seed() == seed and seed >= 0
+    torch.manual_seed(seed)
+    assert torch.equal(first, torch.rand(2))
+
+
+def test_temporary_files_are_refused_by_name():
+    import tempfile
+
+    assert "the sandbox refuses" in message_of(tempfile.mkdtemp, PermissionError)
+
+
+def test_common_errors_are_told_in_pytorchs_words():
+    one, long = torch.ones, torch.tensor
+    for call, kind, text in (
+        (lambda: nn.Embedding(5, 3)(long([7])), IndexError, "index out of range in self"),
+        (lambda: one(2).index_select(0, long([5])), IndexError, "index out of range in self"),
+        (lambda: nn.functional.cross_entropy(one(2, 3), long([0, 5])), IndexError, "Target 5 is out of bounds."),
+        (lambda: nn.functional.nll_loss(one(2, 3), long([0, 1, 1])), ValueError,
+         "Expected input batch_size (2) to match target batch_size (3)."),
+        (lambda: one(2).gather(0, long([5])), RuntimeError, "index 5 is out of bounds for dimension 0 with size 2"),
+        (lambda: torch.stack([one(2), one(3)]), RuntimeError,
+         "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1"),
+        (lambda: one(2, 3).squeeze(5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
+        (lambda: torch.cat([]), RuntimeError, "torch.cat(): expected a non-empty list of Tensors"),
+        (lambda: torch.arange(0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
+        (lambda: one(2, 2).view(-1, -1), RuntimeError, "only one dimension can be inferred"),
+        (lambda: one(3).expand(4, 2), RuntimeError,
+         "The expanded size of the tensor (2) must match the existing size (3) at non-singleton dimension 1.  Target sizes: "
+         "[4, 2].  Tensor sizes: [3]"),
+        (lambda: torch.mm(one(2, 2), one(2, 2).double()), RuntimeError,
+         "expected m1 and m2 to have the same dtype, but got: float != double"),
+        (lambda: nn.Linear(2, 2)(long([[1, 2]])), RuntimeError,
+         "mat1 and mat2 must have the same dtype, but got Long and Float"),
+        (lambda: torch.zeros(2, -1), RuntimeError, "Trying to create tensor with negative dimension -1: [2, -1]"),
+        (lambda: torch.multinomial(torch.zeros(2), 1), RuntimeError,
+         "invalid multinomial distribution (sum of probabilities <= 0)"),
+    ):
+        assert message_of(call, kind) == text, message_of(call, kind)

@@ -33,7 +33,7 @@ class Distribution:
             if name not in self.__dict__:
                 continue
             value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            if not constraint.check(value).all():
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"

@@ -52,17 +52,22 @@ def make_dual(primal, tangent, level=0):
     return made
 
 
-def unpack_dual(tensor, level=0):
-    """A tensor, and its derivative along the directions of the level: a vjp is linear in its vector."""
+def tangent_of(tensor):
+    """The derivative of a tensor along the directions of the level: a vjp is linear in its vector. None without one."""
     _, leaves, tangents = _open[-1]
     leaves = leaves[:len(tangents)]
     vector = torch.zeros_like(tensor, requires_grad=True)
     _open[-1][1].append(vector)
     used = [(f, t) for f, t in zip(_transforms._tensor_grads([tensor], leaves, [vector]), tangents) if f.requires_grad]
     if not used:
-        return tensor, torch.zeros_like(tensor)
-    found, = torch.autograd.grad([f for f, _ in used], [vector], [t for _, t in used], create_graph=True,
-                                 allow_unused=True)
+        return None
+    return torch.autograd.grad([f for f, _ in used], [vector], [t for _, t in used], create_graph=True,
+                               allow_unused=True)[0]
+
+
+def unpack_dual(tensor, level=0):
+    """A tensor, and its derivative along the directions of the level."""
+    found = tangent_of(tensor)
     return tensor, torch.zeros_like(tensor) if found is None else found
 
 

@@ -1,5 +1,6 @@
 """Handles that remove a hook, and the hooks of whole modules in the backward graph."""
 
+import warnings
 import weakref
 from collections import OrderedDict
 
@@ -76,8 +77,8 @@ class BackwardHook:
             if result is not None:
                 full = result if isinstance(result, tuple) else (result,)
         self.grad_outputs = full
-        if self.input_index is None or not self.input_index:
-            self._call_user_hooks(())
+        if not self.input_index:
+            self._call_without_input_grads()
         return tuple(full[i] for i in self.output_index)
 
     def _on_input_grads(self, grads, _):
@@ -87,6 +88,17 @@ class BackwardHook:
         result = self._call_user_hooks(full)
         self.grad_outputs = None
         return None if result is full else tuple(result[i] for i in self.input_index)
+
+    def _call_without_input_grads(self):
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                      "inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                      "#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=5)
+        for hook in self.user_hooks:
+            result = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
+            if result is not None and not (isinstance(result, tuple) and all(grad is None for grad in result)):
+                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None "
+                                   "or None for all gradients.")
+        self.grad_outputs = None
 
     def _call_user_hooks(self, grads):
         for hook in self.user_hooks:

@@ -1,0 +1,3 @@
+"""functorch.experimental."""
+
+from torch.func import functionalize  # noqa: F401
