@@ -28,6 +28,10 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
         from ._dynamic import export_dynamic
 
         return export_dynamic(mod, tuple(args), kwargs or {}, dynamic_shapes)
+    if strict:
+        from ._dynamic import check_whole
+
+        check_whole(mod, tuple(args), kwargs or {})
     return export_module(mod, tuple(args), kwargs or {})
 
 

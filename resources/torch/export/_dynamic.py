@@ -105,6 +105,29 @@ class _Trace:
                        if kind == "SHAPE_ENV"]
 
 
+class _Captured(Exception):
+    """Tracing got to its end: nothing needs to run."""
+
+
+def check_whole(mod, args, kwargs):
+    """Traces the module with Dynamo, and runs nothing of it. torch._dynamo.exc.Unsupported where it is no single graph."""
+
+    def backend(gm, examples):
+        raise _Captured
+
+    _C._dynamo.apart(True)
+    try:
+        torch._dynamo.reset()
+        with torch.no_grad():
+            torch._dynamo.optimize(backend, nopython=True)(mod)(*args, **kwargs)
+    except torch._dynamo.exc.BackendCompilerFailed as error:
+        if not isinstance(error.inner_exception, _Captured):
+            raise
+    finally:
+        _C._dynamo.apart(False)
+        torch._dynamo.reset()
+
+
 def _outputs(trace, leaves, results):
     """Where each leaf of the result comes from: an output of the graph, an input, or a number."""
     rows = []

@@ -179,10 +179,20 @@ def _named(name, value):
     return [name] if len(leaves) == 1 and leaves[0] is value else [f"{name}_{k}" for k in range(len(leaves))]
 
 
+def _data_error(name):
+    """A graph without branches cannot ask for the data of its inputs; what Tensor.item() gives is not kept in it."""
+    if name == "__bool__":
+        from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+        return GuardOnDataDependentSymNode("Eq(u0, 1)")
+    return NotImplementedError(f"torch.export: Kerf keeps no numbers of data in its graphs, and Tensor.{name}() asks for one; "
+                               "with strict=True and dynamic_shapes Dynamo captures it")
+
+
 def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None):
     """The ExportedProgram of a module."""
     state, specs = _state_of(mod)
-    recorder = _Recorder(decompositions, keeps_composites)
+    recorder = _Recorder(decompositions, keeps_composites, _data_error)
     inputs = []
 
     def take(name, value):

@@ -11,11 +11,56 @@ from ..graph import Graph
 from ..graph_module import GraphModule
 
 
-class _Recorder(TorchDispatchMode):
-    """Makes a node of every operator's call."""
+_ASK_FOR_DATA = ("__bool__", "__int__", "__float__", "__index__", "item", "tolist")
 
-    def __init__(self, decomposition_table=None, keeps_composites=False):
+
+class _DataRefused:
+    """In this block a tensor that comes from a graph's inputs does not tell its numbers: the graph would keep those of the
+    examples. `error(name)` is what Tensor.name raises instead."""
+
+    def __init__(self, recorder, error):
+        self.recorder, self.error, self.before = recorder, error, {}
+
+    def __enter__(self):
+        for name in _ASK_FOR_DATA:
+            self.before[name] = vars(torch.Tensor).get(name)
+            setattr(torch.Tensor, name, self._refusing(name, getattr(torch.Tensor, name)))
+
+    def __exit__(self, kind, value, trace):
+        for name, method in self.before.items():
+            delattr(torch.Tensor, name) if method is None else setattr(torch.Tensor, name, method)
+
+    def _refusing(self, name, method):
+        @functools.wraps(method)
+        def asked(tensor, *args, **kwargs):
+            node = self.recorder.nodes.get(id(tensor))
+            if node is not None and self._is_of_inputs(node):
+                raise self.error(name)
+            return method(tensor, *args, **kwargs)
+
+        return asked
+
+    def _is_of_inputs(self, node):
+        known = set()
+        for other in self.recorder.graph.nodes:
+            if other.op == "placeholder" or any(n in known for n in other.all_input_nodes):
+                known.add(other)
+        return node in known
+
+
+def _tracing_error(name):
+    return RuntimeError(
+        "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring "
+        "out! It's likely that this is caused by data-dependent control flow or similar.  It may be possible to trace this "
+        "with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call.")
+
+
+class _Recorder(TorchDispatchMode):
+    """Makes a node of every operator's call. `data_error`: see _DataRefused; without, numbers of the examples are told."""
+
+    def __init__(self, decomposition_table=None, keeps_composites=False, data_error=None):
         super().__init__()
+        self.refused = [] if data_error is None else [_DataRefused(self, data_error)]
         self.keeps_composites = keeps_composites
         self.graph, self.root = Graph(), torch.nn.Module()
         self.nodes, self.places, self.kept = {}, {}, []
@@ -25,10 +70,14 @@ class _Recorder(TorchDispatchMode):
     def __enter__(self):
         self.makers.append(torch.tensor)
         torch.tensor = functools.partial(self.lifted, torch.tensor)
+        for block in self.refused:
+            block.__enter__()
         return super().__enter__()
 
     def __exit__(self, *args):
         torch.tensor = self.makers.pop()
+        for block in self.refused:
+            block.__exit__(*args)
         return super().__exit__(*args)
 
     def lifted(self, make, *args, **kwargs):
@@ -119,7 +168,7 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
 
     @functools.wraps(f)
     def wrapped(*args):
-        recorder = _Recorder(decomposition_table)
+        recorder = _Recorder(decomposition_table, data_error=_tracing_error)
         leaves, spec = pytree.tree_flatten(args)
         names = _names(f, len(args)) if len(leaves) == len(args) else [f"arg{k}" for k in range(len(leaves))]
         inputs = []
