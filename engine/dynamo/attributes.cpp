@@ -193,13 +193,26 @@ std::string nameOfNamespace(PyObject* object) {
   return printed(object);
 }
 
+/// The attribute itself. Modules of torch import some of their parts when they are first asked for, which is no frame of the
+/// program's.
+Ref ofNamespace(FrameTracer& tracer, PyObject* object, const std::string& name) {
+  if (!PyModule_Check(object) || !isTorchNamespace(object))
+    return tracer.checked(PyObject_GetAttrString(object, name.c_str()));
+  Ref value;
+  {
+    const NativeScope native;
+    value = Ref::steal(PyObject_GetAttrString(object, name.c_str()));
+  }
+  return tracer.checked(value.release());
+}
+
 /// Of a Python module or a class: the real object's, which a guard watches.
 VariableTracker namespaceAttribute(InstructionTranslator& t, const VariableTracker& object, const std::string& name) {
   FrameTracer& tracer = t.tracer();
   if (const Ref* written = tracer.effects.writtenGlobal(
           PyModule_Check(object.get()) ? PyModule_GetDict(object.get()) : object.get(), name))
     return {*written, nullptr, false};
-  const Ref value = tracer.checked(PyObject_GetAttrString(object.get(), name.c_str()));
+  const Ref value = ofNamespace(tracer, object.get(), name);
   const bool ofClass = (PyMethod_Check(value.get()) && PyType_Check(PyMethod_GET_SELF(value.get()))) ||
                        (object.get() == reinterpret_cast<PyObject*>(tensorClass()) && isOwnOfTensor(value.get()));
   if (ofClass || (PyType_Check(object.get()) && (isName(name) || isEnumMember(value.get()))))

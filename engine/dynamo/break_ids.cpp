@@ -20,6 +20,7 @@ constexpr NumberedBreak kNumbered[] = {
     {"Call to `torch._dynamo.graph_break()`", "GB0025"},
     {"Data dependent operator", "GB0033"},
     {"Dynamic shape operator", "GB0036"},
+    {"Encountered tensor.is_inference() during tracing", "GB0045"},
     {"Encountered torch.is_inference_mode_enabled during tracing", "GB0046"},
     {"Failed to trace builtin operator", "GB0059"},
     {"Missing bytecode handler", "GB0082"},

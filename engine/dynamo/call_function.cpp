@@ -232,7 +232,7 @@ VariableTracker callInstead(InstructionTranslator& t, const TracedInstead& other
     return t.callWith({other.function, nullptr, false}, all.get(), kwargs, std::move(sources));
   } catch (Unsupported& reason) {
     if (reason.stack.empty()) reason.stack = t.tracer().userStack();
-    reason.isError = reason.isError || other.mustTrace;
+    if (reason.error.empty() && other.mustTrace) reason.error = "UncapturedHigherOrderOpError";
     throw;
   }
 }

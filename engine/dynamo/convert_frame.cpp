@@ -10,6 +10,7 @@
 #include "engine/dynamo/capture_log.h"
 #include "engine/dynamo/compiled_frame.h"
 #include "engine/dynamo/counters.h"
+#include "engine/dynamo/fake_failures.h"
 #include "engine/dynamo/frame_start.h"
 #include "engine/dynamo/frame_writer.h"
 #include "engine/dynamo/graph_compiler.h"
@@ -18,6 +19,7 @@
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/settings.h"
 #include "engine/torch_api/eager_ops.h"
 
 namespace kerf::inline dynamo {
@@ -27,6 +29,17 @@ constexpr int kMostAttempts = 50;
 
 /// A Python backend raised: the caller gets that exception.
 struct BackendRaised {};
+
+/// Whether a backend wants the graph. "inductor" does where the program set options or passes, which it may do late.
+bool wantsGraph(PyObject* backend) {
+  if (backend == nullptr) return false;
+  const NativeScope native;
+  const Ref acts = Ref::steal(PyObject_GetAttrString(backend, "acts"));
+  PyErr_Clear();
+  const Ref answer = acts ? Ref::steal(PyObject_CallNoArgs(acts.get())) : Ref();
+  PyErr_Clear();
+  return answer.get() != Py_False;
+}
 
 std::string fileAndLine(const FrameView& frame) {
   const std::string path = textOf(frame.code->co_filename);
@@ -254,11 +267,12 @@ class Attempt {
       keepInputs(*compiled, graph);
       graph.nested = m_tracer.graph.nested();
       graph.stacks = std::move(m_tracer.graph.stacks);
-      graph.ranBy = compileByName(*compiled);
+      const bool isOfProgram = wantsGraph(m_options.backend.get());
+      graph.ranBy = isOfProgram ? "eager" : compileByName(*compiled);
       log.graphs.push_back(std::move(graph));
       countEvent("stats", "unique_graphs");
       countEvent("stats", "calls_captured", long(m_tracer.graph.countCalls()));
-      if (m_options.backend) {
+      if (isOfProgram) {
         compiled->backendCall = callBackend(m_options.backend.get(), m_tracer.graph.graph(), *compiled);
         if (!compiled->backendCall) throw BackendRaised{};
       }
@@ -330,17 +344,29 @@ class Attempt {
 
 void raiseFullGraph(const Unsupported& reason) {
   const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
-  Ref type =
-      module ? attributeOf(module.get(), reason.isError ? "UncapturedHigherOrderOpError" : "Unsupported") : Ref();
+  Ref type = module ? attributeOf(module.get(), reason.error.empty() ? "Unsupported" : reason.error.c_str()) : Ref();
   PyErr_Clear();
   if (!type) type = Ref::borrow(PyExc_RuntimeError);
   std::string text = reasonText(reason.type, reason.explanation, reason.hints, reason.context);
-  if (reason.isError)
+  text += breakPage(reason.type) + userCode(reason.stack);
+  if (reason.error == "UncapturedHigherOrderOpError")
     text =
         "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph "
         "break/error:\n\n" +
         text;
   PyErr_SetString(type.get(), text.c_str());
+}
+
+/// torch._dynamo.config.suppress_errors: the frame runs as it is, unless it must be one graph.
+bool suppresses(const FrameOptions& options) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  const bool does = !options.fullgraph && dynamoSetting("suppress_errors", 0) != 0;
+  PyErr_Restore(type, value, trace);
+  if (!does) return false;
+  const std::string message = takePythonError().message;
+  captureLog().skips.push_back({"Suppressed error", message, {}, false, message, {}, {}});
+  return true;
 }
 
 }  // namespace
@@ -365,7 +391,7 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         std::optional<BreakPoint> next = trial.breakPointFor(reason);
         // The same break again: what lives there cannot be carried on.
         if (next && breakAt && next->step >= breakAt->step) next.reset();
-        if (reason.isError) {
+        if (!reason.error.empty()) {
           raiseFullGraph(reason);
           return {nullptr, true};
         }
@@ -382,8 +408,9 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         breakAt = std::move(next);
       }
     } catch (const BackendRaised&) {
-      return {nullptr, true};
+      return {nullptr, !suppresses(options)};
     } catch (const PythonRaised&) {
+      if (raiseForFailure()) return {nullptr, !suppresses(options)};
       // The program's own exception: it is raised when the frame runs as it is.
       const std::string message = takePythonError().message;
       captureLog().skips.push_back({"Observed exception", message, {fileAndLine(frame)}, false, message, {}, {}});

@@ -109,7 +109,12 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   if (dynamic == Py_False) options->dynamic = DynamicMode::Never;
   if (backend != nullptr && PyCallable_Check(backend) != 0 && !PyUnicode_Check(backend))
     options->backend = Ref::borrow(backend);
-  const std::string name = backend != nullptr && PyUnicode_Check(backend) ? textOf(backend) : std::string();
+  std::string name = backend != nullptr && PyUnicode_Check(backend) ? textOf(backend) : std::string();
+  if (options->backend) {  // torch.compile's own "inductor": by that name, until the program gives it options or passes
+    const Ref compiler = Ref::steal(PyObject_GetAttrString(backend, "compiler_name"));
+    PyErr_Clear();
+    if (compiler && PyUnicode_Check(compiler.get())) name = textOf(compiler.get());
+  }
   if (name == "aot_eager" || name == "inductor") options->compiler = name;
   const Ref target = tracedCallable(function);
   return target ? makeCallable(target.get(), std::move(options)).release() : nullptr;

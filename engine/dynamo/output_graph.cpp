@@ -4,12 +4,14 @@
 
 #include "engine/dynamo/drawn_numbers.h"
 #include "engine/dynamo/example_values.h"
+#include "engine/dynamo/fake_failures.h"
 #include "engine/dynamo/graph_body.h"
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/error_words.h"
 
 namespace kerf::inline dynamo {
 namespace {
@@ -51,10 +53,6 @@ bool writesShared(const std::string& name, const ValueList& values) {
 }
 
 [[noreturn]] void refuse(const std::string& name, const Error& error) {
-  if (error.code != ErrorCode::UnsupportedOp) {
-    raise(error);
-    throw PythonRaised{};
-  }
   unsupported("Operator without a shape rule", "Kerf cannot derive what `" + name + "` gives: " + error.message, name);
 }
 
@@ -242,6 +240,7 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)
     named.emplace_back(textOf(key), fakeValueOf(value));
   const GradModeScope mode(gradEnabled);
+  refuseLeafWrite(m_tracer, call, name);
   if (m_tracer.modes.hasAutocast()) {
     Result<Value> example = deriveByExample(call);
     if (example) return wrap(*example, call.node, name);
@@ -251,6 +250,8 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   if (!result && result.error().code == ErrorCode::UnsupportedOp) result = deriveByExample(call);
   const bool isShared = !result && result.error().message.find("share memory") != std::string::npos;
   if (isShared && writesShared(name, values)) return wrap(values.front(), call.node, name);
+  if (!result && result.error().code != ErrorCode::UnsupportedOp)
+    raiseFailure(m_tracer, call, inTorchsWords(result.error(), name, values), !deriveByExample(call));
   if (!result) refuse(name, result.error());
   return wrap(*result, call.node, name);
 }

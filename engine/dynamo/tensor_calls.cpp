@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/dynamo/drawn_numbers.h"
+#include "engine/dynamo/fake_failures.h"
 #include "engine/dynamo/settings.h"
 #include "engine/dynamo/subclass_calls.h"
 #include "engine/dynamo/traced_slot.h"
@@ -131,7 +132,6 @@ const PropertyRow kConstantMethods[] = {
     {"is_complex", [](const ProxyState& p) { return truthObject(isComplex(p.fake.dtype())); }},
     {"is_contiguous", [](const ProxyState& p) { return truthObject(p.fake.isContiguous()); }},
     {"storage_offset", [](const ProxyState& p) { return numberObject(p.fake.offset()); }},
-    {"is_inference", [](const ProxyState&) { return truthObject(false); }},
     {"get_device", [](const ProxyState&) { return numberObject(-1); }},
     {"__len__", [](const ProxyState& p) { return sizeNumber(p.fake.symSizes()[0]); }},
 };
@@ -201,6 +201,8 @@ void refuseDataMethods(const std::string& name) {
     unsupported("Unsupported Tensor.requires_grad_() call",
                 "Dynamo does not support changes to a Tensor's `requires_grad` through calling `requires_grad_()`.",
                 "call_method TensorVariable() requires_grad_ () {}");
+  if (name == "is_inference")
+    unsupported("Encountered tensor.is_inference() during tracing", "tensor.is_inference() is not supported");
   if (name == "backward")
     unsupported("Unsupported Tensor.backward() call", "Dynamo currently does not support tracing `Tensor.backward()`.",
                 "call_method TensorVariable() backward () {}");
@@ -351,6 +353,7 @@ Ref tensorSetItem(FrameTracer& tracer, PyObject* args) {
   PyObject *target = PyTuple_GET_ITEM(args, 0), *stored = PyTuple_GET_ITEM(args, 2);
   const Ref function = operatorFunction("setitem"), key = withoutDrawn(tracer, PyTuple_GET_ITEM(args, 1));
   TracedCall call{{}, {}, function, Ref::steal(PyTuple_Pack(3, target, key.get(), stored)), {}};
+  refuseLeafWrite(tracer, call, "operator.setitem");
   tracer.graph.record(Opcode::CallFunction, "operator.setitem", std::move(call));
   ProxyState* self = proxyOf(target);
   const ProxyState* value = proxyOf(stored);

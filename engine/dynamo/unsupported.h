@@ -14,7 +14,7 @@ struct Unsupported {
   std::vector<std::string> hints;
   std::vector<std::string> stack;  ///< user code, outermost first: "file.py:3 in f"
   bool skipFrame = false;          ///< no part of the frame may be compiled
-  bool isError = false;            ///< the program gets it: what was called does not work without its graph
+  std::string error;               ///< the program gets it, as this class of torch._dynamo.exc; empty: a graph break
 };
 
 /// A Python exception is pending (PyErr_Occurred) and looks for its handler.

@@ -53,6 +53,26 @@ TEST(DynamoCompileFx, TrainingHasAForwardAndABackwardGraph) {
             "tensor([2., 5.]) tensor([0., 0.])\n");
 }
 
+TEST(DynamoCompileFx, PassesThatComeAfterCompileCount) {
+  EXPECT_EQ(outputOf("seen = []\n"
+                     "def note(graph): seen.append([n.name for n in graph.nodes if n.op == 'call_function'])\n"
+                     "f = torch.compile(lambda x: torch.relu(x) * 2)\nconfig.post_grad_custom_post_pass = note\n"
+                     "print(f(torch.tensor([-1.0, 3.0])), seen)\n"
+                     "config.post_grad_custom_post_pass = None\ntorch._dynamo.reset()\n"
+                     "print(f(torch.tensor([-1.0, 3.0])), len(seen))\n"),
+            "tensor([0., 6.]) [['relu', 'mul']]\ntensor([0., 6.]) 1\n");
+}
+
+/// d/dx of sum(x^3) is 3 x^2; what computes it has no derivative of its own.
+TEST(DynamoCompileFx, SecondDerivativesAreRefusedInPyTorchsWords) {
+  EXPECT_EQ(outputOf("f = torch.compile(lambda x: (x ** 3).sum(), backend=compile_fx)\n"
+                     "x = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+                     "g, = torch.autograd.grad(f(x), x, create_graph=True)\nprint(g.tolist(), g.requires_grad)\n"
+                     "try: g.sum().backward()\nexcept RuntimeError as error: print(error)\n"
+                     "print(torch.autograd.grad(f(x), x)[0].requires_grad)\n"),
+            "[3.0, 12.0] True\ntorch.compile with aot_autograd does not currently support double backward\nFalse\n");
+}
+
 TEST(DynamoCompileFx, ParametersOfAGraphModuleGetGradients) {
   EXPECT_EQ(outputOf("m = torch.nn.Linear(2, 1, bias=False)\n"
                      "with torch.no_grad(): m.weight.copy_(torch.tensor([[2.0, 3.0]]))\n"
@@ -103,7 +123,7 @@ TEST(DynamoCompileFx, PassesOfTheProgramChangeItsGraphs) {
                      "f = lambda x: x.cos()\n"
                      "for name in ('joint_custom_pre_pass', 'post_grad_custom_post_pass'):\n"
                      "    print(torch.compile(f, options={name: sine})(x), torch.compile(f)(x))\n"
-                     "config.post_grad_custom_pre_pass = sine\nprint(torch.compile(f)(x))\n"),
+                     "config.post_grad_custom_pre_pass = sine\ntorch._dynamo.reset()\nprint(torch.compile(f)(x))\n"),
             "tensor([0., 0.]) tensor([1., 1.])\ntensor([0., 0.]) tensor([1., 1.])\ntensor([0., 0.])\n");
 }
 

@@ -38,6 +38,7 @@ def same(a, b):
     return a == b or (a != a and b != b)
 def outcome(fn, args):
     try: return fn(*args)
+    except torch._dynamo.exc.TorchRuntimeError as e: return str(e).partition('): got ')[2].partition('(')[0]
     except Exception as e: return type(e).__name__
 values = errors = 0
 for number, text in enumerate(PROGRAMS):

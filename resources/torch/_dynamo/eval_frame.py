@@ -67,6 +67,15 @@ class OptimizedModule(torch.nn.Module):
 
     def _initialize(self):
         object.__setattr__(self, "forward", self.dynamo_ctx(self._orig_mod.__call__))
+        if hasattr(self._orig_mod, "_initialize_hook"):
+            object.__setattr__(self, "_forward", self.forward)
+            object.__setattr__(self, "forward", self._call_lazy_check)
+
+    def _call_lazy_check(self, *args, **kwargs):
+        """The first call of a lazy module makes its parameters before its frame is traced."""
+        if hasattr(self._orig_mod, "_initialize_hook"):
+            self._orig_mod._infer_parameters(self._orig_mod, args, kwargs)
+        return self._forward(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         return super().__call__(*args, **kwargs)

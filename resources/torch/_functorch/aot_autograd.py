@@ -95,6 +95,19 @@ def _training(mod, args, fw_compiler, bw_compiler, partition_fn, decompositions)
         saved = list(forward(*[_own(t) for t in examples])[count:])
         bw = (bw_compiler or fw_compiler)(backward, saved + joint.tangents)
     differentiable, spec = joint.differentiable, joint.spec
+
+    class CompiledFunctionBackward(torch.autograd.Function):
+        """The backward graph as one operation. The first input only makes its results need gradients: a graph may save
+        values whose own way back to the inputs is lost."""
+
+        @staticmethod
+        def forward(ctx, anchor, *given):
+            return tuple(_call(bw, given))
+
+        @staticmethod
+        def backward(ctx, *grads):
+            raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
+
     same = {}  # outputs of the last run that are inputs, by place
 
     class CompiledFunction(torch.autograd.Function):
@@ -116,7 +129,10 @@ def _training(mod, args, fw_compiler, bw_compiler, partition_fn, decompositions)
         def backward(ctx, *grads):
             saved = [o if t is None else t for t, o in zip(ctx.saved_tensors, ctx.others)]
             tangents = [torch.zeros_like(ctx.shapes[k]) if grads[k] is None else grads[k] for k in differentiable]
-            return tuple(_call(bw, [*saved, *tangents]))
+            given = [*saved, *tangents]
+            if torch.is_grad_enabled():
+                return CompiledFunctionBackward.apply(torch.empty(0, requires_grad=True), *given)
+            return tuple(_call(bw, given))
 
     def run(*given):
         same.clear()

@@ -43,7 +43,8 @@ class InductorOptions:
             self.config[name] = value
 
     def acts(self):
-        """Whether graphs must go to compile_fx: there are options, or passes of the program."""
+        """Whether graphs must go to compile_fx: there are options, or passes of the program. Asked for each graph, so that
+        passes that come after torch.compile() count."""
         if not self.is_plain:
             return True
         if "torch._inductor.config" not in sys.modules:  # nobody set anything
@@ -92,8 +93,7 @@ class BackendWithOptions:
 def with_options(backend, mode, options, dynamic):
     """What compiles the graphs of torch.compile(backend=..., mode=..., options=...): a name or a function."""
     if isinstance(backend, str) and backend == "inductor":
-        made = InductorOptions(mode, options, dynamic)
-        return made if made.acts() else backend
+        return InductorOptions(mode, options, dynamic)
     if isinstance(backend, str) or not (options or (mode and mode != "default")):
         return backend
     return BackendWithOptions(backend, mode, options)

@@ -1,0 +1,30 @@
+// An operator that fails on the shapes of its inputs while tracing: the error that torch.compile raises for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline dynamo {
+
+class FrameTracer;
+struct TracedCall;
+
+/// Raises an operator's own error, which the program may catch. Where the frame does not, torch.compile raises
+/// TorchRuntimeError, in PyTorch's words: which call failed on which tensors. `failsOnData`: it is no shortcoming of shape rules.
+[[noreturn]] void raiseFailure(const FrameTracer& tracer, const TracedCall& call, const Error& error, bool failsOnData);
+
+/// Raises what autograd says of a call that writes into a leaf that needs a gradient; returns for other calls.
+void refuseLeafWrite(const FrameTracer& tracer, const TracedCall& call, const std::string& name);
+
+/// Puts TorchRuntimeError in the place of a pending exception of raiseFailure. False for other exceptions.
+bool raiseForFailure();
+
+/// "\n\nfrom user code:\n   File …": the lines of a stack ("file.py:3 in f", outermost first) as PyTorch adds them.
+std::string userCode(const std::vector<std::string>& stack);
+
+/// A link to PyTorch's page on graph breaks of this type; empty for one that has no page.
+std::string breakPage(const std::string& type);
+
+}  // namespace kerf::inline dynamo
