@@ -93,6 +93,14 @@ void WrapperRun::claimOrdered(const SyntaxNode& node, const std::vector<BoundPar
     const auto found = m_streams.find(name);
     return found == m_streams.end() ? std::string() : found->second;
   };
+  if (!m_guard.empty() && !deviceOf(stream).empty()) {
+    if (deviceOf(stream) == m_guard)
+      m_claims.proved(ClaimAbout::Ordered);
+    else
+      refute(ClaimAbout::Ordered, node.line, 0, kernel.name,
+             fmt::format("it is launched on {}, a stream of device {}, while device {} is the current one", stream,
+                         deviceOf(stream), m_guard));
+  }
   for (const BoundParameter& each : bound) {
     if (each.value == nullptr) continue;
     AuditStorage& storage = m_state.storages[std::size_t(each.value->tensor.storage)];

@@ -80,9 +80,7 @@ void WrapperRun::statement(const SyntaxNode& node) {
     case SyntaxKind::Return:
       return give(node);
     case SyntaxKind::With:
-      (void)evaluate(node.items[0]);
-      (void)block(node.items[1]);
-      return;
+      return guarded(node);
     case SyntaxKind::Block:
       (void)block(node);
       return;
@@ -225,6 +223,17 @@ void WrapperRun::remove(const SyntaxNode& node) {
     loseName(each.text, node.line);
     m_state.deleted[each.text] = node.line;
   }
+}
+
+/// with torch.cuda._DeviceGuard(0): …
+void WrapperRun::guarded(const SyntaxNode& node) {
+  const SyntaxNode& guard = node.items[0];
+  const bool isDevice = guard.callee().ends_with("DeviceGuard") && guard.argumentCount() == 1;
+  (void)evaluate(guard);
+  std::string before = m_guard;
+  if (isDevice) m_guard = guard.argument(0).text;
+  (void)block(node.items[1]);
+  m_guard = std::move(before);
 }
 
 /// Both branches are gone through; what either of them deletes is gone.

@@ -42,6 +42,7 @@ class WrapperRun {
   void expressionStatement(const SyntaxNode& node);
   void remove(const SyntaxNode& node);
   void condition(const SyntaxNode& node);
+  void guarded(const SyntaxNode& node);
   void give(const SyntaxNode& node);
   void bind(const std::string& name, WrapperValue value);
   void bindInputs(const SyntaxNode& target);
@@ -126,6 +127,7 @@ class WrapperRun {
   std::map<const KernelModel*, std::vector<std::optional<AccessForm>>> m_forms;
   std::map<const KernelModel*, bool> m_remarked;
   std::map<std::string, std::string, std::less<>> m_streams;  ///< by name: of which device
+  std::string m_guard;                                        ///< the device that a guard around makes current
   const std::function<bool(double)>* m_progress = nullptr;
   WrapperValue m_returned;
   std::vector<std::unique_ptr<WrapperValue>> m_arguments;  ///< of the kernel that is called

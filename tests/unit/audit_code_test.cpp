@@ -303,6 +303,26 @@ TEST(AuditCode, ProvesNothingOfALoopWhoseBoundsAreNotKnown) {
   }
 }
 
+TEST(AuditCode, RefutesAStreamOfAnotherDevice) {
+  const auto on = [](const std::string& guard, const std::string& device) {
+    return copyOnGpu("64", "tl.program_id(0) * XBLOCK",
+                     "        with torch.cuda._DeviceGuard(" + guard +
+                         "):\n"
+                         "            torch.cuda.set_device(" +
+                         guard +
+                         ")\n"
+                         "            stream0 = get_raw_stream(" +
+                         device +
+                         ")\n"
+                         "            triton_poi_fused_clone_0.run(arg0_1, buf0, 64, stream=stream0)\n"
+                         "            del arg0_1\n");
+  };
+  EXPECT_EQ(refuted(on("0", "0")), "");
+  EXPECT_EQ(refuted(on("1", "1")), "");
+  EXPECT_EQ(refuted(on("0", "1")), "ordered");
+  EXPECT_EQ(refuted(on("1", "0")), "ordered");
+}
+
 TEST(AuditCode, KnowsNothingOfUnknownStatements) {
   const AuditReport report =
       audit(changed(program, "        del buf0\n", "        del buf0\n        while True: pass\n"));
