@@ -82,6 +82,20 @@ bool hasCppWrapper(std::string_view text) {
   return std::ranges::any_of(marks, [&](std::string_view each) { return text.find(each) != std::string_view::npos; });
 }
 
+std::map<std::string, std::int64_t, std::less<>> exampleSizes(std::string_view text) {
+  const OutputProgram program = readOutputProgram(text);
+  std::map<std::string, std::int64_t, std::less<>> sizes;
+  if (program.call == nullptr || program.call->items.size() < 2) return sizes;
+  for (const SyntaxNode& node : program.call->items[1].items) {
+    if (!node.is(SyntaxKind::Assign) || !node.items[0].is(SyntaxKind::Name) || !node.items[1].is(SyntaxKind::Name))
+      continue;
+    const auto example = program.examples.find(node.items[1].text);
+    if (example != program.examples.end() && example->second.number)
+      sizes[node.items[0].text] = *example->second.number;
+  }
+  return sizes;
+}
+
 Result<AuditReport> auditOutputCode(std::string_view text, const AuditOptions& options) {
   if (text.size() > options.mostBytes)
     return fail(ErrorCode::TooLarge, "the text has {} bytes; at most {} are read", text.size(), options.mostBytes);

@@ -1,6 +1,7 @@
 #include "engine/audit/meaning_claims.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -9,11 +10,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/audit/meaning/changed_inputs.h"
 #include "engine/audit/meaning/graph_run.h"
+#include "engine/audit/meaning/kernel_texts.h"
 #include "engine/audit/meaning/number_difference.h"
 #include "engine/audit/meaning/program_run.h"
 #include "engine/audit/meaning/redrawn_inputs.h"
 #include "engine/audit/meaning/seen_results.h"
+#include "engine/audit/meaning/split_fma.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline audit {
@@ -43,24 +47,6 @@ std::set<std::string, std::less<>> drawnKinds(const OutputProgram& program, cons
   for (const auto& [kind, count] : nodes)
     if (called[kind] == count) kinds.insert(kind);
   return kinds;
-}
-
-/// Where all would be NaN, nothing would be compared: all positive then.
-ValueList positive(const ValueList& inputs) {
-  ValueList made;
-  for (const Value& input : inputs) {
-    made.push_back(input);
-    if (!input.isTensor() || !isFloating(input.tensor().dtype())) continue;
-    auto numbers = numbersOf(input.tensor());
-    if (!numbers) continue;
-    double* const values = numbers->values.edit();
-    for (std::size_t i = 0; i < numbers->values.size(); ++i)
-      values[i] = std::isfinite(values[i]) ? std::abs(values[i]) + 0.05 : 1;
-    auto tensor = tensorOf(*numbers);
-    if (!tensor) continue;
-    made.back() = Value(std::move(*tensor));
-  }
-  return made;
 }
 
 std::string placeText(std::size_t element, const Sizes& sizes) {
@@ -97,19 +83,11 @@ class Comparison {
       compare(fmt::format("result {}", i), m_graph.outputs[i],
               i < m_run.returned.size() ? m_run.returned[i] : RunValue(), i);
     for (std::size_t i = 0; i < m_graph.names.size(); ++i) {
-      if (!isChangedInput(m_graph, i)) continue;
+      if (!m_graph.isWritten(i)) continue;
       const auto input = m_run.inputs.find(m_graph.names[i]);
       compare(m_graph.names[i], m_graph.inputsAfter[i], input == m_run.inputs.end() ? RunValue() : input->second, {});
     }
     return std::move(m_findings);
-  }
-
-  static bool isChangedInput(const GraphRun& graph, std::size_t input) {
-    const Value& before = graph.inputs[input];
-    const Value& after = graph.inputsAfter[input];
-    if (!before.isTensor() || !after.isTensor() || before.tensor().storage() == after.tensor().storage()) return false;
-    const auto a = numbersOf(before.tensor()), b = numbersOf(after.tensor());
-    return a && b && (a->sizes != b->sizes || firstDifference(a->values, b->values, true).has_value());
   }
 
  private:
@@ -219,44 +197,11 @@ class Blame {
   std::vector<bool> m_isGood;
 };
 
-/// The graph's inputs, the last digits of floats changed: what changes much with them is decided by rounding.
-ValueList perturbed(const ValueList& inputs, int which) {
-  ValueList made;
-  double turn = which * 0.37;
-  for (const Value& input : inputs) {
-    made.push_back(input);
-    if (!input.isTensor() || !isFloating(input.tensor().dtype())) continue;
-    auto numbers = numbersOf(input.tensor());
-    if (!numbers) continue;
-    double* const values = numbers->values.edit();
-    for (std::size_t i = 0; i < numbers->values.size(); ++i) {
-      turn += 0.6180339887498949;
-      values[i] *= 1 + 1e-10 * (turn - std::floor(turn) - 0.5);
-    }
-    numbers->dtype = DType::Float64;
-    if (auto tensor = tensorOf(*numbers)) made.back() = Value(std::move(*tensor));
-  }
-  return made;
-}
-
 bool asksForSigns(const GraphModule& graph) {
   return std::ranges::any_of(graph.graph.order(), [&](NodeId id) {
     const std::string& target = graph.graph.node(id).target();
     return target.find("signbit") != std::string::npos || target.find("copysign") != std::string::npos;
   });
-}
-
-ValueList withZeros(const ValueList& inputs) {
-  ValueList made = inputs;
-  for (Value& input : made) {
-    auto numbers = input.isTensor() && isFloating(input.tensor().dtype()) ? numbersOf(input.tensor()) : std::nullopt;
-    if (!numbers || numbers->values.size() < 2) continue;
-    double* const values = numbers->values.edit();
-    values[0] = -0.0;
-    values[1] = 0.0;
-    if (auto tensor = tensorOf(*numbers)) input = Value(std::move(*tensor));
-  }
-  return made;
 }
 
 /// Constants that Inductor writes into its code are not in traces.
@@ -268,19 +213,32 @@ bool hasUnknownConstants(const GraphModule& graph) {
   });
 }
 
+std::vector<std::string_view> textsOf(const std::map<std::string, ProgramKernel, std::less<>>& kernels) {
+  std::vector<std::string_view> texts;
+  for (const auto& [name, kernel] : kernels)
+    if (kernel.text != nullptr) texts.emplace_back(kernel.text->text);
+  return texts;
+}
+
 class MeaningClaims {
  public:
   MeaningClaims(const OutputProgram& program, const AuditOptions& options, ClaimList& claims)
-      : m_program(program), m_options(options), m_graph(*options.graph.module), m_claims(claims) {}
+      : m_program(program), m_options(options), m_graph(withSplitFma(*options.graph.module)), m_claims(claims) {}
 
   /// False: stopped.
   bool make() {
-    const auto elements = graphElements(m_graph);
-    if (!elements || *elements > m_options.graph.mostElements) return unknown("its graph is too large to be run here");
     if (hasUnknownConstants(m_graph)) return unknown("constants of its graph are not recorded");
-    m_inputs = asksForSigns(m_graph) ? withZeros(m_options.graph.inputs) : m_options.graph.inputs;
+    const auto elements = graphElements(m_graph);
+    if (!elements) return unknown("the sizes of its graph are not known");
+    if (*elements > m_options.graph.mostElements) return unknown("its graph is too large to be run here");
+    auto inputs = m_options.graph.inputs ? m_options.graph.inputs() : Result<ValueList>(ValueList());
+    if (!inputs) return unknown("its graph has no inputs: " + inputs.error().message);
+    m_inputs = asksForSigns(m_graph) ? withZeros(*inputs) : std::move(*inputs);
     auto problem = run(false);
+    std::vector<Finding> ofSigned;
     if (!m_isStopped && problem.empty() && m_nodes.isMostlyNan) {
+      ofSigned = Comparison(m_nodes, m_outcome).findings();
+      m_isPositive = true;
       m_inputs = positive(m_inputs);
       problem = run(false);
     }
@@ -288,6 +246,7 @@ class MeaningClaims {
     if (!problem.empty()) return unknown(problem);
     std::vector<Finding> findings = Comparison(m_nodes, m_outcome).findings();
     if (hasDifferent(findings)) settleRounding(findings);
+    if (m_isPositive) keepSame(findings, ofSigned, {});
     if (!m_isStopped) drawAgain(findings, *elements);
     if (m_isStopped) return false;
     claimSame(findings);
@@ -319,17 +278,13 @@ class MeaningClaims {
     auto nodes = runGraph(m_graph, m_inputs, *m_ops, marks, [this] { return goesOn(); });
     if (!nodes) return "its graph cannot be run: " + nodes.error().message;
     m_nodes = std::move(*nodes);
-    if (m_nodes.isMostlyNan && !m_wasNan) {
-      m_wasNan = true;
-      return {};
-    }
     m_ops->close();
     RunBudget budget{mostLanes};
     RunContext context{m_program, *m_ops, m_graph, {}, {}, {}, budget};
     if (marks) context.isNode = [this](const ValueMark& mark) { return m_nodes.hasNode(mark); };
     for (std::size_t i = 0; i < m_nodes.names.size() && i < m_nodes.inputs.size(); ++i) {
       context.inputs[m_nodes.names[i]] = m_nodes.inputs[i];
-      if (Comparison::isChangedInput(m_nodes, i)) context.kept.insert(m_nodes.names[i]);
+      if (m_nodes.isWritten(i)) context.kept.insert(m_nodes.names[i]);
     }
     m_outcome = runProgram(context);
     return {};
@@ -339,22 +294,46 @@ class MeaningClaims {
   /// they change it. A large graph is run once.
   void drawAgain(std::vector<Finding>& findings, double elements) {
     constexpr double mostDrawnAgain = 4e6;
+    constexpr std::chrono::seconds mostTime{60};
+    const auto end = std::chrono::steady_clock::now() + mostTime;
+    const auto hasTime = [&] { return std::chrono::steady_clock::now() < end; };
     SeenResults seen(m_graph);
     seen.add(m_nodes.outputs);
     const bool isAgain = elements <= mostDrawnAgain;
     const ValueList given = m_inputs;
-    RedrawnInputs inputs(m_graph, given, m_wasNan);
-    m_wasNan = true;
-    if (isAgain) inputs.fit([this](const ValueList& values) { return canRun(values); });
+    RedrawnInputs inputs(m_graph, textsOf(kernelTexts(m_program.module)), given, m_isPositive);
+    if (isAgain) inputs.fit([&](const ValueList& values) { return hasTime() && canRun(values); });
     for (int which = 1; isAgain && which < inputs.draws() && goesOn(); ++which) {
       m_inputs = inputs.draw(which);
-      const std::string problem = run(false);
+      const std::string problem = hasTime() ? run(false) : "there is no time to run it on enough inputs";
       if (m_isStopped) break;
       if (problem.empty()) seen.add(m_nodes.outputs);
       keepSame(findings, problem.empty() ? Comparison(m_nodes, m_outcome).findings() : std::vector<Finding>(), problem);
     }
     m_inputs = given;
     keepSeen(findings, seen, isAgain);
+    keepDrawn(findings, inputs, isAgain);
+  }
+
+  /// What depends on an input that was not drawn again may be right by chance: of which whole numbers a graph takes none
+  /// but those given, or one flag or index of a graph that is run once.
+  void keepDrawn(std::vector<Finding>& findings, const RedrawnInputs& inputs, bool isAgain) const {
+    std::set<NodeId> fixed;
+    const auto placeholders = m_graph.graph.placeholders();
+    for (std::size_t i = 0; i < placeholders.size() && i < m_inputs.size(); ++i)
+      if (isAgain ? inputs.isFixed(i) : isSingleChoice(m_inputs[i])) fixed.insert(placeholders[i]);
+    if (fixed.empty()) return;
+    const SeenResults dependent(m_graph, fixed);
+    for (Finding& finding : findings) {
+      if (finding.state != Finding::State::Same || (finding.output && !dependent.isDependent(*finding.output)))
+        continue;
+      finding.state = Finding::State::Unknown;
+      finding.why = "an input that it depends on could be drawn once only";
+    }
+  }
+
+  static bool isSingleChoice(const Value& input) {
+    return input.isTensor() && input.tensor().numel() == 1 && !isFloating(input.tensor().dtype());
   }
 
   bool canRun(const ValueList& values) {
@@ -461,13 +440,13 @@ class MeaningClaims {
 
   const OutputProgram& m_program;
   const AuditOptions& m_options;
-  const GraphModule& m_graph;
+  const GraphModule m_graph;
   ClaimList& m_claims;
   std::unique_ptr<DrawnOperators> m_ops;
   ValueList m_inputs;
   GraphRun m_nodes;
   RunOutcome m_outcome;
-  bool m_isStopped = false, m_wasNan = false;
+  bool m_isStopped = false, m_isPositive = false;
 };
 
 }  // namespace

@@ -27,12 +27,7 @@ void addFromLog(const std::string& name, const fs::path& path, std::vector<Recor
     RecordedOutputCode code{name + '#' + std::to_string(into.size()), std::move(*text), nullptr};
     if (part.lowered) {
       auto graph = std::make_shared<CapturedGraph>(capture->graphs[*part.lowered]);
-      const bool isLoaded = graph->ensureLoaded().has_value();
-      auto inputs = isLoaded ? graph->loadInputs(LoadOptions(), nullptr) : Result<ValueList>(ValueList());
-      if (isLoaded && inputs) {
-        code.graph = std::move(graph);
-        code.inputs = std::move(*inputs);
-      }
+      if (graph->ensureLoaded()) code.graph = std::move(graph);
     }
     into.push_back(std::move(code));
   }
@@ -42,7 +37,10 @@ void addFromLog(const std::string& name, const fs::path& path, std::vector<Recor
 
 AuditOptions RecordedOutputCode::options() const {
   AuditOptions options;
-  if (graph) options.graph = {&graph->module, inputs, 2e7};  // tests run on a loaded machine
+  if (!graph) return options;
+  options.graph.module = &graph->module;
+  options.graph.inputs = [given = graph] { return given->loadInputs(LoadOptions(), nullptr); };
+  options.graph.mostElements = 2e7;  // tests run on a loaded machine
   return options;
 }
 

@@ -15,7 +15,6 @@ struct RecordedOutputCode {
   std::string name;  ///< file and number
   std::string text;
   std::shared_ptr<const CapturedGraph> graph;  ///< that it was generated from; null: none was recorded
-  ValueList inputs{};
 
   AuditOptions options() const;
 };

@@ -96,7 +96,7 @@ std::vector<std::string> verdicts(const OneKernel& one) {
   if (!module) return {};
   AuditOptions options;
   options.graph.module = &*module;
-  options.graph.inputs = inputs;
+  options.graph.inputs = [&] { return inputs; };
   const auto report = auditOutputCode(text, options);
   EXPECT_TRUE(report.has_value()) << one.what;
   std::vector<std::string> found(std::size_t(report->counts[std::size_t(ClaimAbout::Meaning)].proved), "proved");

@@ -162,14 +162,16 @@ AuditReport audited(const InputProgram& program, const std::string& text) {
   EXPECT_TRUE(graph.has_value()) << program.name;
   AuditOptions options;
   options.graph.module = &*graph;
+  ValueList inputs;
   int which = 0;
   for (const Sizes& sizes : program.sizes) {
     const auto tensor = Tensor::zeros(DType::Float32, sizes);
     for (std::int64_t i = 0; i < tensor->numel(); ++i)
       tensor->data<float>()[i] = float((i * 37 + which * 11) % 29) / 29.0f - 0.4f;
-    options.graph.inputs.emplace_back(*tensor);
+    inputs.emplace_back(*tensor);
     ++which;
   }
+  options.graph.inputs = [&] { return inputs; };
   const auto report = auditOutputCode(text, options);
   EXPECT_TRUE(report.has_value()) << program.name;
   return report.value_or(AuditReport{});

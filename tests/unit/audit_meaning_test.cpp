@@ -127,16 +127,18 @@ std::string changed(std::string text, const std::string& from, const std::string
 }
 
 /// "2 proved", or the reason and the statement of what is not.
-std::string meaning(const std::string& text) {
-  const auto graph = parseReadable(graphText);
+std::string meaning(const std::string& text, const std::string& nodes = graphText) {
+  const auto graph = parseReadable(nodes);
   EXPECT_TRUE(graph.has_value());
   AuditOptions options;
   options.graph.module = &*graph;
+  ValueList inputs;
   for (int which = 0; which < 2; ++which) {
     const auto tensor = Tensor::zeros(DType::Float32, {6, 40});
     for (int i = 0; i < 240; ++i) tensor->data<float>()[i] = float((i * 37 + which * 11) % 29) / 29.0f - 0.4f;
-    options.graph.inputs.emplace_back(*tensor);
+    inputs.emplace_back(*tensor);
   }
+  options.graph.inputs = [&] { return inputs; };
   const auto report = auditOutputCode(text, options);
   EXPECT_TRUE(report.has_value());
   for (const AuditClaim& claim : report->claims)
@@ -166,6 +168,22 @@ TEST(AuditMeaning, RefutesOtherArithmetic) {
                       tritonCall))
           .find("result 1 differs"),
       std::string::npos);
+}
+
+/// A kernel that clamps the difference at a bound.
+std::string clampedAt(const std::string& bound) {
+  const std::string from = "auto tmp3 = tmp2.exp();";
+  std::string text = program(cppKernel, cppCall);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+    text.replace(at, from.size(), "auto tmp3 = at::vec::minimum(tmp2, at::vec::Vectorized<float>(" + bound + "));");
+  return text;
+}
+
+TEST(AuditMeaning, ReachesBoundsFarFromZero) {
+  std::string graph = graphText;
+  graph.replace(graph.find("exp.default(sub)"), 16, "clamp_max.default(sub, 3.0)");
+  EXPECT_EQ(meaning(clampedAt("3.0"), graph), "2 proved");
+  EXPECT_NE(meaning(clampedAt("2.5"), graph).find("it is what the nodes give on some inputs only"), std::string::npos);
 }
 
 TEST(AuditMeaning, RefutesSizesThatNothingDefines) {
@@ -226,7 +244,7 @@ TEST(AuditMeaning, DrawsRandomNumbersAlike) {
   options.graph.module = &*graph;
   const auto tensor = Tensor::zeros(DType::Float32, {6});
   for (int i = 0; i < 6; ++i) tensor->data<float>()[i] = float(i) + 0.5f;
-  options.graph.inputs = {Value(*tensor)};
+  options.graph.inputs = [&] { return ValueList{Value(*tensor)}; };
   const auto report = auditOutputCode(text, options);
   ASSERT_TRUE(report.has_value());
   for (const AuditClaim& claim : report->claims) EXPECT_NE(claim.about, ClaimAbout::Meaning) << claim.reason;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "engine/audit/audit.h"
 #include "engine/capture/common/details.h"
@@ -32,38 +33,42 @@ std::string statementAt(const std::vector<std::string_view>& lines, int line) {
   return std::string(text.substr(0, longest));
 }
 
-/// The graph that a program was generated from, with inputs for it; null where it cannot be read.
-struct ProgramGraph {
-  CapturedGraph graph;
-  ValueList inputs;
-};
-
-std::unique_ptr<ProgramGraph> withInputs(const CapturedGraph& graph) {
-  auto made = std::make_unique<ProgramGraph>(ProgramGraph{graph, {}});
-  if (!made->graph.ensureLoaded()) return nullptr;
-  auto inputs = made->graph.loadInputs(LoadOptions(), nullptr);
-  if (!inputs) return nullptr;
-  made->inputs = std::move(*inputs);
-  return made;
+/// The graph that a program was generated from; null where it cannot be read.
+std::unique_ptr<CapturedGraph> loaded(const CapturedGraph& graph) {
+  auto made = std::make_unique<CapturedGraph>(graph);
+  return made->ensureLoaded() ? std::move(made) : nullptr;
 }
 
 /// The graph after all passes, which a debug folder keeps next to the program.
-std::unique_ptr<ProgramGraph> graphBeside(const std::filesystem::path& program) {
+std::unique_ptr<CapturedGraph> graphBeside(const std::filesystem::path& program) {
   const std::filesystem::path file = program.parent_path() / "fx_graph_transformed.py";
   std::error_code problem;
   if (!std::filesystem::is_regular_file(file, problem)) return nullptr;
   const auto capture = importCapture(file);
-  return !capture || capture->graphs.empty() ? nullptr : withInputs(capture->graphs[0]);
+  return !capture || capture->graphs.empty() ? nullptr : loaded(capture->graphs[0]);
 }
 
-AuditedProgram audited(std::string name, std::string_view text, const ProgramGraph* graph, double mostElements,
+/// Symbols of which the graph says no value take those of the program's own example inputs.
+std::unique_ptr<CapturedGraph> sized(std::unique_ptr<CapturedGraph> graph, std::string_view text) {
+  if (graph == nullptr) return nullptr;
+  const auto examples = exampleSizes(text);
+  std::map<std::string, std::int64_t, std::less<>> values;
+  for (const SymExpr& symbol : graph->symbols())
+    if (const auto example = examples.find(symbol.text); example != examples.end() && !symbol.hint)
+      values.insert(*example);
+  if (values.empty()) return graph;
+  auto made = withSymbolValues(*graph, values);
+  return made ? std::make_unique<CapturedGraph>(std::move(*made)) : std::move(graph);
+}
+
+AuditedProgram audited(std::string name, std::string_view text, const CapturedGraph* graph, double mostElements,
                        const Job& job, double from, double share) {
   AuditedProgram program;
   program.name = std::move(name);
   AuditOptions options;
   if (graph != nullptr) {
-    options.graph.module = &graph->graph.module;
-    options.graph.inputs = graph->inputs;
+    options.graph.module = &graph->module;
+    options.graph.inputs = [graph] { return graph->loadInputs(LoadOptions(), nullptr); };
     options.graph.mostElements = mostElements;
   }
   options.progress = [&](double done) { return job.progress("auditing " + program.name, from + done * share); };
@@ -134,7 +139,7 @@ Result<std::vector<AuditedProgram>> auditedPrograms(const std::string& name, con
           {own, text ? "left out: all programs together are too long" : text.error().text(), 0, 0, 0, {}, {}});
       continue;
     }
-    const auto graph = parts[i].lowered ? withInputs(capture.graphs[*parts[i].lowered]) : nullptr;
+    const auto graph = parts[i].lowered ? loaded(capture.graphs[*parts[i].lowered]) : nullptr;
     programs.push_back(audited(own, *text, graph.get(), limits.mostElements, job, double(i) * share, share));
   }
   return programs;
@@ -143,7 +148,8 @@ Result<std::vector<AuditedProgram>> auditedPrograms(const std::string& name, con
 std::optional<AuditedProgram> auditedFile(const std::filesystem::path& path, const Job& job) {
   const auto text = outputCodeOf(path);
   if (!text) return std::nullopt;
-  return audited(path.filename().string(), *text, graphBeside(path).get(), AuditLimits().mostElements, job, 0, 1);
+  const auto graph = sized(graphBeside(path), *text);
+  return audited(path.filename().string(), *text, graph.get(), AuditLimits().mostElements, job, 0, 1);
 }
 
 }  // namespace kerf::workbench

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <stop_token>
 
 #include "engine/accuracy/same_two_models.h"
+#include "engine/audit/meaning/number_difference.h"
 #include "engine/ir/interpreter.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline audit {
 namespace {
@@ -39,7 +42,35 @@ bool writesOperands(const Graph& graph) {
   });
 }
 
+/// By placeholder: whether a node writes into it, or into a view of it.
+std::vector<bool> writtenInputs(const Graph& graph) {
+  const std::vector<NodeId> placeholders = graph.placeholders();
+  std::map<NodeId, std::size_t> inputs;  // and views of them
+  for (std::size_t i = 0; i < placeholders.size(); ++i) inputs[placeholders[i]] = i;
+  std::vector<bool> writes(placeholders.size(), false);
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const auto* const operand = node.args().empty() ? nullptr : node.args()[0].as<NodeId>();
+    const auto input = operand == nullptr ? inputs.end() : inputs.find(*operand);
+    if (node.op() != Opcode::CallFunction || input == inputs.end()) continue;
+    const bool isWriter = std::string_view(node.target()).substr(0, node.target().rfind('.')).ends_with('_');
+    const ops::OpInfo* const op = findOp(node);
+    if (isWriter) writes[input->second] = true;
+    if (isWriter || (op != nullptr && has(op->traits, ops::OpTrait::View))) inputs.try_emplace(id, input->second);
+  }
+  return writes;
+}
+
 }  // namespace
+
+bool GraphRun::isWritten(std::size_t input) const {
+  const Value &before = inputs[input], &after = inputsAfter[input];
+  if (!before.isTensor() || !after.isTensor()) return false;
+  if (input < writes.size() && writes[input]) return true;
+  if (before.tensor().storage() == after.tensor().storage()) return false;
+  const auto a = numbersOf(before.tensor()), b = numbersOf(after.tensor());
+  return a && b && (a->sizes != b->sizes || firstDifference(a->values, b->values, true).has_value());
+}
 
 bool GraphRun::hasNode(const ValueMark& mark) const {
   const auto found = marks.find(mark.count);
@@ -93,6 +124,7 @@ Result<GraphRun> runGraph(const GraphModule& graph, const ValueList& inputs, con
   else
     run.outputs = {output};
   run.inputsAfter = std::move(given);
+  run.writes = writtenInputs(wide.graph);
   run.isMostlyNan = areMostlyNan(run.outputs);
   return run;
 }

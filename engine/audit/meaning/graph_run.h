@@ -16,8 +16,11 @@ struct GraphRun {
   ValueList outputs, inputsAfter;
   std::vector<std::string> names;                       ///< of the placeholders
   std::map<std::size_t, std::vector<ValueMark>> marks;  ///< of all nodes, by their number of elements
+  std::vector<bool> writes;                             ///< by placeholder: whether a node writes into it
   bool isMostlyNan = false;
 
+  /// Whether a node writes into the input, or it has changed otherwise.
+  bool isWritten(std::size_t input) const;
   /// Whether a node has these numbers, wherever they are.
   bool hasNode(const ValueMark& mark) const;
 };

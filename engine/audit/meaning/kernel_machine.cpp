@@ -1,5 +1,7 @@
 #include "engine/audit/meaning/kernel_machine.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace kerf::inline audit {
@@ -67,6 +69,10 @@ KernelLanes KernelMachine::computed(const CallName& name, const std::vector<Kern
                : mapLanes(given[0], isTest ? LaneType::Bool : given[0].type, name.unary);
   if (name.binary != nullptr && given.size() >= 2)
     return zipLanes(given[0], given[1], isDrawn ? LaneType::Float32 : commonLane(given[0], given[1]), name.binary);
+  const bool isFma = name.last == "fma" || name.last == "fmadd";
+  const auto isNumber = [](const KernelLanes& each) { return each.memory < 0 && !each.parts; };
+  if (isFma && given.size() == 3 && std::ranges::all_of(given, isNumber))
+    return operateLanes("+", operateLanes("*", given[0], given[1]), given[2]);
   lose(given);
   return KernelLanes::unknown();
 }

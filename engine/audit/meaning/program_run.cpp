@@ -67,7 +67,10 @@ void ProgramWrapper::assign(const SyntaxNode& node) {
     m_values[target.text] = std::move(value);
     return;
   }
-  if (!target.is(SyntaxKind::Tuple)) return;
+  const bool areNames = target.is(SyntaxKind::Tuple) && std::ranges::all_of(target.items, [](const SyntaxNode& each) {
+                          return each.is(SyntaxKind::Name);
+                        });
+  if (!areNames) return stop(node, "assigns to what is no name");
   for (std::size_t i = 0; i < target.items.size(); ++i)
     m_values[target.items[i].text] = i < value.items.size() ? value.items[i] : RunValue();
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
+#include "engine/audit/meaning/drawn_kinds.h"
 #include "engine/audit/meaning/value_marks.h"
 #include "engine/ir/graph_module.h"
 
@@ -12,29 +14,31 @@ namespace kerf::inline audit {
 
 class RedrawnInputs {
  public:
-  /// Draws that show most of what differs, and that also show what whole numbers and flags decide.
+  /// Draws that show most of what differs, and that also show what whole numbers, flags and few numbers decide.
   static constexpr int few = 4, most = 8;
 
-  /// `isPositive`: floats are above 0. `inputs` are what draw 0 gives.
-  RedrawnInputs(const GraphModule& graph, ValueList inputs, bool isPositive);
+  /// `kernels`: texts whose constants are drawn, too. `isPositive`: floats are above 0. `inputs` are what draw 0 gives.
+  RedrawnInputs(const GraphModule& graph, const std::vector<std::string_view>& kernels, ValueList inputs,
+                bool isPositive);
   /// Makes the ranges of whole numbers as wide as the graph takes; `runs`: whether it can be run with these inputs.
   void fit(const std::function<bool(const ValueList&)>& runs);
   /// How many draws are needed.
-  int draws() const { return m_hasWhole ? most : few; }
+  int draws() const { return m_asksForMost ? most : few; }
   ValueList draw(int which) const;
+  /// Whether the input is the same in all draws: no numbers were found that the graph takes, or it is complex.
+  bool isFixed(std::size_t input) const;
 
  private:
   /// From `low` to `high`; none: as it was given.
-  struct Range {
-    double low = 0, high = -1;
+  struct Range : WholeRange {
+    bool isKnown = false;
   };
-  double real(int which, std::uint64_t seed, std::size_t element, std::size_t count) const;
-  double whole(int which, std::uint64_t seed, std::size_t element, std::size_t count, const Range& range) const;
 
   ValueList m_inputs;
   std::vector<Range> m_ranges;  ///< by input
-  std::vector<double> m_sizes, m_constants;
-  bool m_isPositive = false, m_hasWhole = false, m_asksForSpecials = false;
+  std::vector<double> m_sizes;
+  DrawnKinds m_kinds;
+  bool m_asksForMost = false;
 };
 
 }  // namespace kerf::inline audit

@@ -14,15 +14,22 @@ bool takesSizesOnly(const Node& node) {
   return target.find("_like.") != std::string::npos || target.find(".new_") != std::string::npos;
 }
 
+std::set<NodeId> inputsOf(const Graph& graph) {
+  const std::vector<NodeId> placeholders = graph.placeholders();
+  return {placeholders.begin(), placeholders.end()};
+}
+
 }  // namespace
 
-SeenResults::SeenResults(const GraphModule& graph) : m_graph(graph) {
+SeenResults::SeenResults(const GraphModule& graph) : SeenResults(graph, inputsOf(graph.graph)) {}
+
+SeenResults::SeenResults(const GraphModule& graph, const std::set<NodeId>& inputs)
+    : m_graph(graph), m_dependent(inputs) {
   for (const NodeId id : graph.graph.order()) {
     const Node& node = graph.graph.node(id);
-    const auto inputs = node.inputs();
+    const auto operands = node.inputs();
     const auto isFrom = [&](NodeId each) { return m_dependent.contains(each); };
-    if (node.op() == Opcode::Placeholder || (!takesSizesOnly(node) && std::ranges::any_of(inputs, isFrom)))
-      m_dependent.insert(id);
+    if (!takesSizesOnly(node) && std::ranges::any_of(operands, isFrom)) m_dependent.insert(id);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/tensor/copy.h"
+
 namespace kerf::inline audit {
 namespace {
 
@@ -61,13 +63,14 @@ class MarkSums {
   /// `count` numbers, which lie `stride` apart; in the order of the sizes they are `first`, `first + step`, ….
   void addRow(const double* from, std::int64_t stride, std::size_t count, std::size_t first, std::size_t step) const {
     constexpr std::size_t width = 8;  // sums each, so that none waits for the other
-    std::array<double, width> sums{}, sizes{}, places{}, weights{};
+    std::array<double, width> sums{}, sizes{}, places{}, squares{}, weights{};
     for (std::size_t k = 0; k < width; ++k) weights[k] = weightOf(first + k * step);
     const double turn = weightOf(width * step) - 0.5;
     const auto add = [&](std::size_t k, double number) {
       const double value = std::abs(number) <= std::numeric_limits<double>::max() ? number : endlessMark(number);
       sums[k] += value;
       sizes[k] += std::abs(value);
+      squares[k] += value * value;
       places[k] += value * weights[k];
       weights[k] += turn;
       weights[k] -= weights[k] >= 1.5 ? 1.0 : 0.0;
@@ -79,6 +82,7 @@ class MarkSums {
     for (std::size_t k = 0; k < width; ++k) {
       m_mark.sum += sums[k];
       m_mark.size += sizes[k];
+      m_mark.squares += squares[k];
       m_mark.placed += places[k];
     }
     m_mark.count += count;
@@ -165,6 +169,14 @@ Result<Tensor> tensorOf(const DenseNumbers& numbers) {
   }
 }
 
+Result<Value> withNumbers(const Tensor& like, const DenseNumbers& numbers) {
+  KERF_TRY(Tensor dense, tensorOf(numbers));
+  if (like.isContiguous()) return Value(std::move(dense));
+  KERF_TRY(Tensor strided, Tensor::zerosStrided(dense.dtype(), like.sizes(), like.strides()));
+  KERF_CHECK(copyElements(dense, strided));
+  return Value(std::move(strided));
+}
+
 Result<Value> inFloat64Value(const Value& value) {
   if (!value.isTensor()) return value;
   const Tensor& tensor = value.tensor();
@@ -221,8 +233,9 @@ std::optional<ValueMark> ValueMark::of(const Tensor& tensor) {
 
 bool ValueMark::isLike(const ValueMark& other, bool inPlace) const {
   const double slack = 1e-8 * (size + other.size) + 1e-12;
+  const double squaresSlack = 1e-8 * (squares + other.squares) + 1e-12;
   return count == other.count && std::abs(sum - other.sum) <= slack && std::abs(size - other.size) <= slack &&
-         (!inPlace || std::abs(placed - other.placed) <= slack);
+         !(std::abs(squares - other.squares) > squaresSlack) && (!inPlace || std::abs(placed - other.placed) <= slack);
 }
 
 }  // namespace kerf::inline audit

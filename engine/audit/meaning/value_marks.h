@@ -20,12 +20,15 @@ struct DenseNumbers {
 std::optional<DenseNumbers> numbersOf(const Tensor& tensor);
 /// Floats become float64.
 Result<Tensor> tensorOf(const DenseNumbers& numbers);
+/// The numbers in a tensor that lies as `like` does. Where elements of it are one, the last number counts.
+Result<Value> withNumbers(const Tensor& like, const DenseNumbers& numbers);
 /// As an operator takes it: floats are float64.
 Result<Value> inFloat64Value(const Value& value);
 
 struct ValueMark {
   std::size_t count = 0;
   double sum = 0, size = 0, placed = 0;  ///< of the numbers, of their amounts, and weighted by where they are
+  double squares = 0;                    ///< of shares of a whole, sum and size are the same
 
   static ValueMark of(const DenseNumbers& numbers);
   /// None of a complex tensor.
