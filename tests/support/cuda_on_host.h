@@ -19,9 +19,8 @@
 
 #include "engine/codegen_cuda/kernel_source.h"
 #include "engine/codegen_cuda/scalar_text.h"
-#include "engine/process/program.h"
-#include "engine/process/temporary_folder.h"
 #include "tests/support/clusters_on_host.h"
+#include "tests/support/host_library.h"
 #include "tests/support/threads_on_host.h"
 #include "tests/support/warps_on_host.h"
 
@@ -31,21 +30,6 @@ namespace kerf::testing_support {
 /// bfloat16's conversions, which have a form without it.
 inline std::string cudaOnHostPrelude() {
   return std::string(threadsOnHost) + std::string(warpsOnHost) + std::string(clustersOnHost);
-}
-
-/// The library of this source.
-inline Result<void*> openedLibrary(const std::string& text) {
-  KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
-  const auto source = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
-  std::ofstream(source) << text;
-  KERF_TRY(const auto ran,
-           runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-gnu-unique",
-                       "-fvisibility=hidden", "-w", "-fPIC", "-shared", source.string(), "-o", library.string()},
-                      "", std::chrono::seconds(120)));
-  if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
-  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return fail(ErrorCode::Internal, "{}", dlerror());
-  return opened;
 }
 
 /// Memory that a kernel reads or writes.
@@ -125,7 +109,7 @@ class CudaOnHost {
 inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threads, const std::string& call,
                                               int cluster) {
   CudaOnHost result;
-  KERF_TRY(result.m_library, openedLibrary(cudaOnHostPrelude() + text + cudaOnHostEntry(threads, call, cluster)));
+  KERF_TRY(result.m_library, openedLibrary(cudaOnHostPrelude(), text + cudaOnHostEntry(threads, call, cluster)));
   result.m_entry = reinterpret_cast<Entry>(dlsym(result.m_library, "kerf_host"));
   return result;
 }

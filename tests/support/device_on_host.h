@@ -33,7 +33,7 @@ class HostKernels {
  public:
   /// All kernels of this text, with an entry each.
   static std::string withEntries(const std::string& source) {
-    std::string text = cudaOnHostPrelude() + std::string(tensorCoresOnHost) + withHalves(source);
+    std::string text = withHalves(source);
     text += R"source(
       static void** kerfArguments;
       template <class... P>
@@ -65,7 +65,7 @@ class HostKernels {
   Result<void*> entry(const std::string& source, const std::string& name) {
     void*& library = m_libraries[source];
     if (library == nullptr) {
-      KERF_TRY(library, openedLibrary(withEntries(source)));
+      KERF_TRY(library, openedLibrary(cudaOnHostPrelude() + std::string(tensorCoresOnHost), withEntries(source)));
     }
     void* const found = dlsym(library, ("host_" + name).c_str());
     if (found == nullptr) return fail(ErrorCode::NotFound, "there is no kernel {}", name);
