@@ -30,10 +30,27 @@ bool mayHaveGradient(const Value& value) {
   return value.isTensor() && (isFloating(value.tensor().dtype()) || isComplex(value.tensor().dtype()));
 }
 
+namespace {
+
+/// The base row, where its derivatives are the op's: it takes no single tensor where the op takes a list of them.
+const OpInfo* baseOfDerivatives(const OpInfo& op) {
+  const OpInfo* base = findOp(op.base);
+  if (base == nullptr || base == &op) return nullptr;
+  const auto listsTensors = [](const SchemaArgument& argument) {
+    return argument.type.starts_with("Tensor") && argument.type.ends_with("[]");
+  };
+  const auto &own = op.schema.arguments, &others = base->schema.arguments;
+  for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i)
+    if (listsTensors(own[i]) != listsTensors(others[i])) return nullptr;
+  return base;
+}
+
+}  // namespace
+
 Gradient gradientOf(const OpInfo& op) {
   if (op.gradient != nullptr) return op.gradient;
-  const OpInfo* base = findOp(op.base);
-  return base != nullptr && base != &op ? base->gradient : nullptr;
+  const OpInfo* base = baseOfDerivatives(op);
+  return base != nullptr ? base->gradient : nullptr;
 }
 
 int Gradients::nameOf(const Tensor& tensor) const {
@@ -43,8 +60,8 @@ int Gradients::nameOf(const Tensor& tensor) const {
 
 Jvp jvpOf(const OpInfo& op) {
   if (op.jvp != nullptr) return op.jvp;
-  const OpInfo* base = findOp(op.base);
-  return base != nullptr && base != &op ? base->jvp : nullptr;
+  const OpInfo* base = baseOfDerivatives(op);
+  return base != nullptr ? base->jvp : nullptr;
 }
 
 Value Gradients::of(const Tensor& tensor) const {

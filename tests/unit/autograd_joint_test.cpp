@@ -140,6 +140,19 @@ TEST(JointGraph, WritesAnInputWithWhatAnotherWrittenOneHeld) {
   }
 }
 
+/// Calls on lists have the gradients of their items, not those of the op on one tensor.
+TEST(JointGraph, DifferentiatesCallsOnListsOfTensors) {
+  for (const bool byList : {false, true}) {
+    Written w;
+    const Value list(ValueList{w.x, w.y}), by = byList ? Value(ValueList{w.y, w.x}) : Value(3.0);
+    const Value both = w.call(byList ? "aten._foreach_mul.List" : "aten._foreach_mul.Scalar", {list, by});
+    const Value first = w.call("operator.getitem", {both, Value(std::int64_t(0))});
+    const Value second = w.call("operator.getitem", {both, Value(std::int64_t(1))});
+    w.output({w.call("aten.sin.default", {first}), w.call("aten.mul.Tensor", {second, w.x})});
+    ASSERT_NO_FATAL_FAILURE(expectRightGradients(w.module, w.inputs())) << byList;
+  }
+}
+
 TEST(JointGraph, LeavesOutWhatRunsWithoutGradients) {
   Written w;
   const NodeId off = w.python("torch._C._set_grad_enabled", {Argument(false)});
