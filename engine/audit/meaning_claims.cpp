@@ -321,7 +321,8 @@ class MeaningClaims {
     std::set<NodeId> fixed;
     const auto placeholders = m_graph.graph.placeholders();
     for (std::size_t i = 0; i < placeholders.size() && i < m_inputs.size(); ++i)
-      if (isAgain ? inputs.isFixed(i) : isSingleChoice(m_inputs[i])) fixed.insert(placeholders[i]);
+      if (isAgain ? inputs.isFixed(i) : isSingleChoice(m_inputs[i]) && isComputedWith(placeholders[i]))
+        fixed.insert(placeholders[i]);
     if (fixed.empty()) return;
     const SeenResults dependent(m_graph, fixed);
     for (Finding& finding : findings) {
@@ -330,6 +331,14 @@ class MeaningClaims {
       finding.state = Finding::State::Unknown;
       finding.why = "an input that it depends on could be drawn once only";
     }
+  }
+
+  /// Not only handed to operators whose results are drawn, such as the seed of an attention's dropout.
+  bool isComputedWith(NodeId input) const {
+    return std::ranges::any_of(m_graph.graph.node(input).users(), [&](NodeId user) {
+      const Node& node = m_graph.graph.node(user);
+      return node.op() != Opcode::Output && drawnKind(node.target()).empty();
+    });
   }
 
   static bool isSingleChoice(const Value& input) {
