@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "engine/accuracy/run_inputs.h"
+#include "engine/align/alignment_verdict.h"
 #include "engine/align/cancellation.h"
 #include "engine/align/rounding_causes.h"
 #include "engine/align/sensitivity.h"
@@ -19,8 +20,6 @@ namespace {
 void worsen(ValueGap& worst, ValueGap gap) {
   if (gap.kind > worst.kind || (gap.kind == worst.kind && gap.relative > worst.relative)) worst = std::move(gap);
 }
-
-bool isWrong(GapKind kind) { return kind == GapKind::Wrong || kind == GapKind::Unequal; }
 
 /// Of a floating tensor's elements; 0 for others, infinite where one is not finite.
 double rootOfMeanSquares(const Tensor& tensor) {
@@ -93,8 +92,7 @@ class Judge {
       compare(pair);
       m_alignment.pairs.push_back(std::move(pair));
     }
-    giveRoles();
-    conclude();
+    giveVerdict(m_alignment, {m_b, m_valuesA, m_valuesB}, m_unjudged);
     return std::move(m_alignment);
   }
 
@@ -223,14 +221,14 @@ class Judge {
     const bool wrong = isWrong(pair.inputs.kind);
     const auto output = [&](const StepValue*, const StepValue& value, ValueGap gap) {
       if (isAside(pair, value, gap)) {
-        ++m_aside;
+        ++m_unjudged.aside;
         return;
       }
       const bool convolves = cause.products && cause.relative < 1e-3;
       const bool shortened = m_shortProducts || convolves;
       if (shortened && !wrong) soften(gap, value, cause);
       if (isBelowRounding(pair, value, gap)) {
-        ++m_below;
+        ++m_unjudged.below;
         gap = {GapKind::Unknown, gap.basis};
       }
       if (!run) settle(pair, gap, shortened && value.dtype == "f32" ? cause.relative : 0);
@@ -244,7 +242,7 @@ class Judge {
                       pair.inputs.kind == GapKind::Rounding};
     if (!run) {
       const std::size_t alone = forPartners(givenA, givenB, comparing(given), output);
-      m_alone += std::max(alone, givenA.size() - std::min(givenA.size(), givenB.size()));
+      m_unjudged.alone += std::max(alone, givenA.size() - std::min(givenA.size(), givenB.size()));
     } else {
       forNearest(givenA, givenB, given, [&](const StepValue* mine, const StepValue& value, ValueGap gap) {
         // Of several results of a kernel, one that the other run has not may be on the way to one that it has.
@@ -416,109 +414,6 @@ class Judge {
     return worst;
   }
 
-  void giveRoles() {
-    for (std::size_t i = 0; i < m_alignment.pairs.size(); ++i) {
-      AlignedPair& pair = m_alignment.pairs[i];
-      if (pair.outputs.kind == GapKind::Unknown) continue;
-      if (differs(pair.outputs.kind) && m_alignment.firstUnequal == SIZE_MAX) m_alignment.firstUnequal = i;
-      pair.role = pair.outputs.kind == GapKind::Equal                 ? PairRole::Same
-                  : pair.outputs.kind == GapKind::Rounding            ? PairRole::Rounding
-                  : isWrong(pair.inputs.kind) && !isWrongItself(pair) ? following(pair)
-                  : m_alignment.first == SIZE_MAX                     ? PairRole::First
-                                                                      : PairRole::New;
-      if (pair.role == PairRole::First) m_alignment.first = i;
-    }
-  }
-
-  static bool isWrongItself(const AlignedPair& pair) { return pair.rerun && pair.rerun->own > pair.rerun->allowed; }
-
-  /// What passes a value on may be paired in another order than the values are: it is no sign of a fault before it.
-  PairRole following(const AlignedPair& pair) const {
-    const bool passes = std::ranges::all_of(pair.steps.b, [&](std::size_t j) { return passesThrough(m_b[j]); });
-    return passes && m_alignment.first == SIZE_MAX ? PairRole::Unknown : PairRole::Follows;
-  }
-
-  /// Where everything that is wrong follows from something that has no counterpart: that is the first.
-  void findLonelyFirst() {
-    RunAlignment& all = m_alignment;
-    const auto follower = std::ranges::find(all.pairs, PairRole::Follows, &AlignedPair::role);
-    if (all.first != SIZE_MAX || follower == all.pairs.end()) return;
-    std::size_t first = std::size_t(follower - all.pairs.begin());
-    for (std::size_t i = 0; i < first; ++i) {
-      const AlignedPair& pair = all.pairs[i];
-      if (pair.role != PairRole::Unknown || pair.steps.b.empty()) continue;
-      const auto users = m_valuesB.taking(pair.steps.b.back());
-      if (std::ranges::any_of(users, [&](std::size_t user) {
-            return std::ranges::find(follower->steps.b, user) != follower->steps.b.end();
-          }))
-        first = i;
-    }
-    all.pairs[first].role = PairRole::First;
-    all.first = first;
-  }
-
-  /// Where everything before the first other bits is equal, and what is wrong takes just those, they are the fault: sums
-  /// of magnitudes may hide it.
-  void preferFirstBits() {
-    RunAlignment& all = m_alignment;
-    if (all.first == SIZE_MAX || all.firstUnequal >= all.first) return;
-    AlignedPair &bits = all.pairs[all.firstUnequal], &wrong = all.pairs[all.first];
-    if (bits.steps.a.size() != 1 || bits.steps.b.size() != 1 || m_b[bits.steps.b.front()].kernel ||
-        bits.inputs.kind != GapKind::Equal)
-      return;
-    const auto users = m_valuesB.taking(bits.steps.b.front());
-    const bool taken = std::ranges::any_of(
-        users, [&](std::size_t user) { return std::ranges::find(wrong.steps.b, user) != wrong.steps.b.end(); });
-    if (!taken || m_b[wrong.steps.b.back()].kernel) return;
-    wrong.role = PairRole::Follows;
-    bits.role = PairRole::First;
-    all.first = all.firstUnequal;
-  }
-
-  /// Of pairs that were not judged: what the run gives in the end, and the other run nowhere.
-  std::size_t lostResults() const {
-    std::size_t lost = 0;
-    for (const AlignedPair& pair : m_alignment.pairs) {
-      if (pair.role != PairRole::Unknown) continue;
-      for (const std::size_t j : pair.steps.b)
-        for (const StepValue& value : m_b[j].outputs)
-          lost += std::size_t(roundingOf(value.dtype) > 0 && tellsApart(value) && value.measured() &&
-                              !m_valuesB.isTaken(j, value) && m_valuesA.nearest(value) == nullptr);
-    }
-    return lost;
-  }
-
-  void conclude() {
-    findLonelyFirst();
-    preferFirstBits();
-    RunAlignment& all = m_alignment;
-    const auto has = [&](PairRole role) {
-      return std::ranges::any_of(all.pairs, [&](const auto& pair) { return pair.role == role; });
-    };
-    if (const auto shapes =
-            std::ranges::count_if(all.pairs, [](const AlignedPair& pair) { return pair.outputs.basis == "shape"; });
-        shapes > 0)
-      all.notes.push_back(
-          fmt::format("{} pairs have other shapes in the two runs: nothing is said of their values", shapes));
-    if (m_alone > 0)
-      all.notes.push_back(fmt::format("{} results have no partner in the other run: nothing is said of them", m_alone));
-    if (const std::size_t lost = lostResults(); lost > 0 && all.first == SIZE_MAX)
-      all.notes.push_back(fmt::format(
-          "{} results that nothing takes are those of no step of the other run: nothing is said of them", lost));
-    if (m_below > 0)
-      all.notes.push_back(fmt::format(
-          "{} values are smaller than the rounding of the largest, and differ: nothing is said of them", m_below));
-    if (m_aside > 0)
-      all.notes.push_back(
-          fmt::format("{} further results differ and are left out: they may hold what nobody wrote", m_aside));
-    if (all.first != SIZE_MAX || has(PairRole::Follows))
-      all.verdict = AlignVerdict::Different;
-    else if (has(PairRole::Rounding))
-      all.verdict = AlignVerdict::Rounding;
-    else if (has(PairRole::Same))
-      all.verdict = AlignVerdict::Same;
-  }
-
   static constexpr std::size_t mostCompared = 256;  ///< tensors of one pair
   static constexpr double handedOn = 2.0 / 30;      ///< a value that is handed on is as far apart as it was
   const RerunStep& m_rerun;
@@ -526,9 +421,9 @@ class Judge {
   ValueIndex m_valuesA, m_valuesB;
   NoiseTable m_noiseA, m_noiseB;
   bool m_shortProducts;
-  double m_largest = 0;                               ///< root of mean squares, of the first recording's values
-  double m_coarsest = 0;                              ///< rounding of the dtypes so far
-  std::size_t m_alone = 0, m_aside = 0, m_below = 0;  ///< results
+  double m_largest = 0;   ///< root of mean squares, of the first recording's values
+  double m_coarsest = 0;  ///< rounding of the dtypes so far
+  UnjudgedResults m_unjudged;
   RunAlignment m_alignment;
   std::unordered_map<std::int64_t, ValueGap> m_byId;
   std::unordered_map<std::string, ValueGap> m_byHash;  ///< of results that differ

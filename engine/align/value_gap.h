@@ -21,6 +21,7 @@ constexpr GapKind lastOf(GapKind) { return GapKind::Wrong; }
 /// "unknown", "equal", "rounding", "unequal", "wrong".
 std::string_view gapKindName(GapKind kind);
 inline bool differs(GapKind kind) { return kind >= GapKind::Rounding; }
+inline bool isWrong(GapKind kind) { return kind == GapKind::Wrong || kind == GapKind::Unequal; }
 
 struct ValueGap {
   GapKind kind = GapKind::Unknown;

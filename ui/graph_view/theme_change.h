@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <QEvent>
+#include <QTimer>
 #include <QWidget>
 
 #include "ui/models/theme.h"
@@ -17,10 +18,11 @@ class ThemeWatch : public QObject {
       : QObject(&widget), m_redo(std::move(redo)), m_dark(theme().dark) {
     widget.installEventFilter(this);
   }
-  /// One change of the theme comes as several events.
+  /// One change of the theme comes as several events, and is long as it is: what follows waits for the next turn.
   bool eventFilter(QObject* widget, QEvent* event) override {
     const bool coloured = event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange;
-    if (coloured && std::exchange(m_dark, theme().dark) != theme().dark) m_redo();
+    if (coloured && std::exchange(m_dark, theme().dark) != theme().dark)
+      QTimer::singleShot(0, this, [this] { m_redo(); });
     return QObject::eventFilter(widget, event);
   }
 
