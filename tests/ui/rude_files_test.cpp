@@ -130,6 +130,7 @@ TEST_F(RudeFiles, TheThemeChangedWhileAGraphIsMinified) {
   m_window->actions()["minify"]->trigger();
   for (int i = 0; i < 200 && !m_window->idle(); ++i) {
     m_window->setTheme(i % 2 == 0 ? "dark" : "light");
+    QApplication::processEvents();  // nobody does both at once
     m_window->resize(300 + 97 * (i % 11), 200 + 83 * (i % 9));
     QTest::qWait(15);
     checkTruth();
