@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/distributed/graphs/shard_graph.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/parser.h"
+#include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf {
@@ -110,6 +113,87 @@ TEST(ShardGraph, KeepsNumbersAsInputsAndNamesEachGroup) {
   for (const GraphModule& rank : graph->ranks) EXPECT_EQ(rank.graph.placeholders().size(), 4U);
   EXPECT_NE(groupsOfMesh(*mesh, 0)[0].name, groupsOfMesh(*mesh, 1)[0].name);
   EXPECT_EQ(groupsOfMesh(*mesh, 0)[0].name, groupsOfMesh(*mesh, 2)[0].name);
+}
+
+/// Inputs that count, of the sizes that a graph says.
+ValueList countingInputs(const GraphModule& module) {
+  ValueList inputs;
+  for (const NodeId id : module.graph.placeholders()) {
+    const auto value = valueOf(module.graph.node(id).meta().value);
+    inputs.emplace_back(counting(value->tensor().sizes(), 0.25 + 0.125 * double(inputs.size())));
+  }
+  return inputs;
+}
+
+/// The ranks' graphs give what the whole graph gives.
+void expectValuesOfWhole(const GraphModule& module, const ShardedGraph& graph, const DeviceMesh& mesh) {
+  const ValueList inputs = countingInputs(module);
+  const auto whole = Interpreter(module, referenceOps()).run(inputs);
+  const auto parts = runShardedGraph(graph, mesh, inputs);
+  ASSERT_TRUE(whole) << whole.error().text();
+  ASSERT_TRUE(parts) << parts.error().text();
+  ASSERT_EQ(whole->list().size(), parts->size());
+  for (std::size_t k = 0; k < parts->size(); ++k) {
+    const Tensor &a = whole->list()[k].tensor(), &b = (*parts)[k].tensor();
+    ASSERT_EQ(a.sizes(), b.sizes());
+    for (std::int64_t i = 0; i < a.numel(); ++i) EXPECT_NEAR(a.itemAsDouble(i), b.itemAsDouble(i), 1e-4);
+  }
+}
+
+const ShardedNode& nodeNamed(const ShardedGraph& graph, std::string_view name) {
+  return *std::ranges::find(graph.nodes, name, &ShardedNode::name);
+}
+
+struct SizesAmongArguments {
+  const char* graph;
+  Sizes mesh;
+  std::map<std::string, Placements> inputs;
+  std::string placements;  ///< of node g
+};
+
+/// Ops whose arguments say sizes of whole tensors: they run as the steps that their strategy comes from.
+TEST(ShardGraph, RunsOpsThatTakeSizesOfWholeTensors) {
+  constexpr const char* groupNorm = R"py(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[8, 4, 5][20, 5, 1]cpu", w: "f32[4][1]cpu", b: "f32[4][1]cpu"):
+        a = torch.ops.aten.native_group_norm.default(x, w, b, 8, 4, 5, 2, 1e-05)
+        g = a[0]
+        m = a[1]
+        r = a[2]
+        return (g, m, r)
+)py";
+  constexpr const char* gradient = R"py(class GraphModule(torch.nn.Module):
+    def forward(self, d: "f32[8, 4, 5][20, 5, 1]cpu", x: "f32[8, 4, 5][20, 5, 1]cpu", m: "f32[8, 2][2, 1]cpu", r: "f32[8, 2][2, 1]cpu", w: "f32[4][1]cpu"):
+        a = torch.ops.aten.native_group_norm_backward.default(d, x, m, r, w, 8, 4, 5, 2, [True, True, True])
+        g = a[0]
+        h = a[1]
+        i = a[2]
+        return (g, h, i)
+)py";
+  constexpr const char* shuffle = R"py(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[8, 5, 6][30, 6, 1]cpu"):
+        g = torch.ops.aten.channel_shuffle.default(x, 5)
+        return (g,)
+)py";
+  const Placements rows{Placement::shard(0)}, channels{Placement::shard(1)};
+  const std::vector<SizesAmongArguments> cases{
+      {groupNorm, {4}, {{"x", rows}}, "[S(0)]"},
+      {groupNorm, {2}, {{"x", channels}}, ""},
+      {groupNorm, {2}, {{"w", rows}}, ""},
+      {groupNorm, {2, 2}, {{"x", {Placement::shard(0), Placement::shard(0)}}}, "[S(0), S(0)]"},
+      {gradient, {4}, {{"x", rows}, {"d", rows}, {"m", rows}, {"r", rows}}, "[S(0)]"},
+      {shuffle, {2}, {{"x", channels}}, "[S(1)]"},
+      {shuffle, {4}, {{"x", rows}}, "[S(0)]"},
+  };
+  for (const SizesAmongArguments& one : cases) {
+    const auto module = parseReadable(one.graph);
+    ASSERT_TRUE(module) << module.error().text();
+    const auto mesh = DeviceMesh::ofSizes(one.mesh);
+    const auto graph = shardGraph(*module, *mesh, {one.inputs, false});
+    ASSERT_TRUE(graph) << graph.error().text();
+    const std::string asked = one.placements.empty() ? nodeNamed(*graph, "g").placements : one.placements;
+    EXPECT_EQ(nodeNamed(*graph, "g").placements, asked);
+    expectValuesOfWhole(*module, *graph, *mesh);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ class PlacementTracker : public ShardedCaller {
 
  protected:
   void becameOther(const Tensor&, const Tensor&) const override {}
+  bool hasParts() const override { return false; }
+  Result<Tensor> placed(const Tensor& tensor, const Spec& from, const Placements& to) const override {
+    if (from.placements == to) return handle(tensor, to);
+    return fail(ErrorCode::UnsupportedOp, "a tensor needs another placement");
+  }
   Result<Value> execute(const Dispatch& dispatch) const override {
     for (std::size_t i = 0; i < dispatch.operands.size(); ++i)
       if (dispatch.strategy.inputs[i] != dispatch.operands[i].spec.placements)
@@ -34,15 +39,6 @@ namespace {
 
 constexpr int deepest = 3;
 constexpr std::size_t mostCandidates = 400;
-
-Composite programOf(const OpInfo& op) {
-  if (op.decomposition != nullptr) return op.decomposition;
-  for (const DecompositionTable table : {DecompositionTable::Core, DecompositionTable::Inductor}) {
-    const Replacement by = decomposesBy(table)(op);
-    if (by.replaces && by.program != nullptr && by.applies == nullptr) return by.program;
-  }
-  return nullptr;
-}
 
 /// What an operand may be placed like: replicated, as some operand is, sharded where one is sharded at all.
 std::vector<Placement> optionsOf(const ShardingCall& call, const ShardedOperand& operand) {
@@ -75,22 +71,35 @@ std::optional<OneDim> tried(const ShardingCall& call, Composite program, const O
   const Result<Value> result = withoutThrowing([&] { return program(bound, OpRunner(tracker)); });
   if (!result) return std::nullopt;
   OneDim choice;
-  const std::function<bool(const Value&)> collect = [&](const Value& value) {
-    if (value.isList()) return std::ranges::all_of(value.list(), collect);
-    if (!value.isTensor()) return true;
-    const Spec* spec = tracker.specOf(value.tensor());
-    choice.push_back(spec != nullptr ? spec->placements[0] : Placement::replicate());
-    return true;
+  std::size_t tensors = 0;
+  const std::function<void(const Value&)> collect = [&](const Value& value) {
+    if (value.isList()) {
+      for (const Value& item : value.list()) collect(item);
+      return;
+    }
+    tensors += value.isTensor() ? 1 : 0;
+    const Spec* spec = value.isTensor() ? tracker.specOf(value.tensor()) : nullptr;
+    choice.push_back(spec != nullptr ? spec->placements[0] : Placement::replicate());  // of None, too: results count so
   };
   collect(*result);
+  if (tensors != call.outputs.size()) return std::nullopt;
   choice.insert(choice.end(), candidate.begin(), candidate.end());
   return choice;
 }
 
 }  // namespace
 
+Composite shardingProgram(const OpInfo& op) {
+  if (op.decomposition != nullptr) return op.decomposition;
+  for (const DecompositionTable table : {DecompositionTable::Core, DecompositionTable::Inductor}) {
+    const Replacement by = decomposesBy(table)(op);
+    if (by.replaces && by.program != nullptr && by.applies == nullptr) return by.program;
+  }
+  return nullptr;
+}
+
 std::vector<OneDim> decomposedChoices(const ShardingCall& call, int depth) {
-  const Composite program = programOf(*call.args.op);
+  const Composite program = shardingProgram(*call.args.op);
   if (program == nullptr || depth >= deepest || call.operands.empty() || call.outputs.empty()) return {};
   std::int64_t longest = 1;
   for (const std::int64_t size : call.mesh.sizes()) longest = std::max(longest, size);
@@ -110,7 +119,7 @@ std::vector<OneDim> decomposedChoices(const ShardingCall& call, int depth) {
       rest /= option.size();
     }
     auto choice = tried(call, program, candidate, *line, depth);
-    if (choice && choice->size() == call.outputs.size() + call.operands.size()) choices.push_back(std::move(*choice));
+    if (choice) choices.push_back(std::move(*choice));
   }
   return choices;
 }

@@ -135,6 +135,13 @@ Result<Value> DTensorOps::runParts(const Dispatch& dispatch, const BoundArgument
   return result;
 }
 
+Result<Tensor> DTensorOps::placed(const Tensor& tensor, const Spec& from, const Placements& to) const {
+  const Tensor own = specOf(tensor) == nullptr ? tensor : local(tensor);
+  KERF_TRY(Tensor part, sharding::redistribute(m_rank, own, from, to));
+  part.traced = -1;
+  return fromLocal(part, tensor, to);
+}
+
 Result<Value> DTensorOps::execute(const Dispatch& dispatch) const {
   std::vector<Value> parts;
   for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {

@@ -34,6 +34,7 @@ class DTensorOps : public ShardedCaller, private PieceExchange {
 
  protected:
   Result<Value> execute(const Dispatch& dispatch) const override;
+  Result<Tensor> placed(const Tensor& tensor, const Spec& from, const Placements& to) const override;
   void becameOther(const Tensor& tensor, const Tensor& now) const override {
     m_locals[std::size_t(tensor.traced)] = m_locals[std::size_t(now.traced)];
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include "engine/autograd/implicit_forms.h"
 #include "engine/autograd/pure_forms.h"
@@ -41,6 +43,15 @@ std::optional<std::size_t> meanArgument(const BoundArguments& args) {
     if (kind != nullptr && *kind == 1 && args.op->schema.arguments[i].name == "reduction") return i;
   }
   return std::nullopt;
+}
+
+/// What a call gives one by one, also what is no tensor: as ShardedCaller::mapTensors counts.
+void appendFlat(const Value& value, std::vector<Value>& out) {
+  if (!value.isList()) {
+    out.push_back(value);
+    return;
+  }
+  for (const Value& item : value.list()) appendFlat(item, out);
 }
 
 void collectTensors(const Value& value, std::vector<Tensor>& out) {
@@ -197,19 +208,90 @@ Result<std::vector<ShardedOperand>> ShardedCaller::operandsOf(const BoundArgumen
   return operands;
 }
 
-Result<Strategies> ShardedCaller::strategiesOf(const ShardingCall& call) const {
+Result<ShardedCaller::Offer> ShardedCaller::offerOf(const ShardingCall& call) const {
   const OpInfo& op = *call.args.op;
-  if (const ShardingFunction rule = findShardingRule(op.id)) return rule(call);
-  if (meanArgument(call.args)) return replicatedStrategies(call);
-  if (isElementwise(op)) return pointwiseStrategies(call);
+  const auto offer = [](Result<Strategies> found, Composite program = nullptr) -> Result<Offer> {
+    if (!found) return fail(std::move(found.error()));
+    return Offer{std::move(*found), program};
+  };
+  if (const ShardingFunction rule = findShardingRule(op.id)) return offer(rule(call));
+  if (meanArgument(call.args)) return offer(replicatedStrategies(call));
+  if (isElementwise(op)) return offer(pointwiseStrategies(call));
   const std::vector<OneDim> choices = decomposedChoices(call, m_depth);
-  if (!choices.empty()) return expandToMesh(call, choices, choices[0].size() - call.operands.size());
+  if (!choices.empty())
+    return offer(expandToMesh(call, choices, choices[0].size() - call.operands.size()), shardingProgram(op));
   const bool isWhole =
       std::ranges::all_of(call.operands, [](const ShardedOperand& o) { return o.spec.isReplicated(); });
   const bool shares = has(op.traits, OpTrait::View) || mayWrite(op);
   if (!isWhole && (shares || has(op.traits, OpTrait::Random)))
     return fail(ErrorCode::UnsupportedOp, "{} has no sharding rule", call.args.opName());
-  return replicatedStrategies(call);
+  return offer(replicatedStrategies(call));
+}
+
+/// Whether the op takes every rank's parts as it takes whole tensors, and gives parts of the results: sizes among its
+/// arguments may be those of whole tensors.
+bool ShardedCaller::runsOnParts(const Dispatch& dispatch) const {
+  std::vector<Value> whole;
+  appendFlat(dispatch.shapes, whole);
+  std::set<std::vector<Sizes>> seen;
+  for (int rank = 0; rank < m_mesh.ranks(); ++rank) {
+    const Sizes coordinate = m_mesh.coordinate(rank);
+    std::vector<Value> parts, results;
+    std::vector<Sizes> sizes;
+    for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {
+      const Spec& spec = dispatch.operands[i].spec;
+      sizes.push_back(localSizes({dispatch.strategy.inputs[i], spec.sizes, spec.dtype}, m_mesh, coordinate));
+      Tensor part = metaTensor(spec.dtype, sizes.back());
+      part.setDevice(dispatch.tensors[i].device());
+      parts.emplace_back(std::move(part));
+    }
+    if (!seen.insert(sizes).second) continue;
+    const Result<Value> made = runShapeRule(localArguments(dispatch.args, dispatch.operands, parts, dispatch.strategy,
+                                                           dispatch.shapes, m_mesh, coordinate));
+    if (!made) return false;
+    appendFlat(*made, results);
+    if (results.size() != whole.size()) return false;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (whole[i].isTensor() != results[i].isTensor()) return false;
+      if (!whole[i].isTensor()) continue;
+      const Tensor& one = whole[i].tensor();
+      const Sizes part = localSizes({outputOf(dispatch, i), one.sizes(), one.dtype()}, m_mesh, coordinate);
+      if (results[i].tensor().sizes() != part) return false;
+    }
+  }
+  return true;
+}
+
+/// The op as the program that its strategy comes from, step by step on parts: what its arguments say of whole tensors
+/// holds for the steps, which know the whole sizes.
+Result<Value> ShardedCaller::executeProgram(const Dispatch& dispatch, Composite program) const {
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {
+    const Tensor& tensor = dispatch.tensors[i];
+    const Spec& from = dispatch.operands[i].spec;
+    const Placements& to = dispatch.strategy.inputs[i];
+    if (specOf(tensor) != nullptr && from.placements == to) {
+      operands.emplace_back(tensor);
+      continue;
+    }
+    KERF_TRY(Tensor now, placed(tensor, from, to));
+    operands.emplace_back(std::move(now));
+  }
+  const BoundArguments bound =
+      localArguments(dispatch.args, dispatch.operands, operands, dispatch.strategy, Value(), m_mesh, {});
+  Tape* const noted = std::exchange(m_tape, nullptr);  // the op as a whole is what the tape knows
+  const std::size_t before = m_dispatched.size();
+  const Result<Value> result = withoutThrowing([&] { return program(bound, OpRunner(*this)); });
+  m_tape = noted;
+  m_dispatched.resize(before);
+  if (!result) return result;
+  if (const Value* written = writtenArgument(dispatch.args)) return *written;
+  return mapTensors(*result, [&](const Tensor& tensor, std::size_t) -> Result<Value> {
+    if (specOf(tensor) != nullptr) return Value(tensor);
+    const Placements whole(m_mesh.dims());
+    KERF_TRY(Tensor known, placed(tensor, {whole, tensor.sizes(), tensor.dtype()}, whole));
+    return Value(std::move(known));
+  });
 }
 
 /// Calls on tensors of this rank alone, on the tape where they are differentiated.
@@ -239,11 +321,13 @@ Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, c
   collectTensors(shapes, outputs);
   m_dispatched.push_back(op.schema.qualifiedName());
   const ShardingCall call{bound, m_mesh, operands, outputs};
-  KERF_TRY(const Strategies strategies, strategiesOf(call));
-  const Strategy strategy = cheapest(call, strategies);
+  KERF_TRY(const Offer offer, offerOf(call));
+  const Strategy strategy = cheapest(call, offer.strategies);
   KERF_CHECK(checkWrites(bound, operands, tensors, strategy));
   const int before = handles();
-  KERF_TRY(Value result, execute({bound, operands, tensors, strategy, shapes}));
+  const Dispatch chosen{bound, operands, tensors, strategy, shapes};
+  const bool isBySteps = offer.program != nullptr && hasParts() && !runsOnParts(chosen);
+  KERF_TRY(Value result, isBySteps ? executeProgram(chosen, offer.program) : execute(chosen));
   noteCopies(op, operands, tensors, strategy, before);
   if (op.id == "aten.squeeze_.dim"_op && result.isTensor()) {
     m_specs[std::size_t(tensors[0].traced)] = *specOf(result.tensor());

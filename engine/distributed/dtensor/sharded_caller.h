@@ -11,6 +11,7 @@
 #include "engine/autograd/tape.h"
 #include "engine/distributed/sharding/rules.h"
 #include "engine/ir/op_caller.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline distributed::inline dtensor {
 
@@ -43,6 +44,11 @@ class ShardedCaller : public OpCaller {
   };
   /// The call's result: tensors with placements by handle().
   virtual Result<Value> execute(const Dispatch& dispatch) const = 0;
+  /// `tensor`, which is placed as `from` says, as a tensor of its own under `to`. A tensor without placements is whole on
+  /// every rank.
+  virtual Result<Tensor> placed(const Tensor& tensor, const Spec& from, const Placements& to) const = 0;
+  /// Whether calls are run or written down on parts: false where it only looks where placements go.
+  virtual bool hasParts() const { return true; }
   /// A call without placements. What it gives is the same on every rank, and counts as replicated from then on.
   virtual Result<Value> plain(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   /// `tensor` was given other sizes in place: it is what `now` is.
@@ -69,7 +75,14 @@ class ShardedCaller : public OpCaller {
                                                const KeywordValues& kwargs) const;
   bool isBrokenDownForTape(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   std::optional<Sizes> squeezedByWhole(const OpInfo& op, const ValueList& args) const;
-  Result<Strategies> strategiesOf(const ShardingCall& call) const;
+  /// The strategies of a call, and the program that they come from where they come from one.
+  struct Offer {
+    Strategies strategies;
+    Composite program = nullptr;
+  };
+  Result<Offer> offerOf(const ShardingCall& call) const;
+  bool runsOnParts(const Dispatch& dispatch) const;
+  Result<Value> executeProgram(const Dispatch& dispatch, Composite program) const;
   Result<std::vector<ShardedOperand>> operandsOf(const BoundArguments& bound, std::vector<Tensor>& tensors) const;
 
   Result<void> checkWrites(const BoundArguments& bound, const std::vector<ShardedOperand>& operands,
@@ -85,6 +98,8 @@ class ShardedCaller : public OpCaller {
   mutable std::vector<std::string> m_dispatched;
 };
 
+/// The program that an op without a rule gets its strategies from; null where there is none.
+Composite shardingProgram(const OpInfo& op);
 /// Strategies of an op without a rule: those with which its decomposition needs no redistribution, along one dimension of
 /// the mesh. Empty where there are none.
 std::vector<OneDim> decomposedChoices(const ShardingCall& call, int depth);

@@ -40,20 +40,10 @@ class GraphSharder : public ShardedCaller {
     m_locals[std::size_t(tensor.traced)] = m_locals[std::size_t(now.traced)];
   }
   Result<Value> execute(const Dispatch& dispatch) const override {
-    ShardedNode& node = m_nodes.back();
-    node.calls.push_back(dispatch.args.op->schema.qualifiedName());
+    m_nodes.back().calls.push_back(dispatch.args.op->schema.qualifiedName());
     std::vector<Value> parts;
     for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {
-      const Spec& from = dispatch.operands[i].spec;
-      const Placements& to = dispatch.strategy.inputs[i];
-      const bool isPlain = specOf(dispatch.tensors[i]) == nullptr;
-      const Tensor part = isPlain ? dispatch.tensors[i] : local(dispatch.tensors[i]);
-      if (from.placements != to) {
-        const double cost = redistributeCost(from, to, mesh());
-        node.moved.push_back({placementsText(from.placements), placementsText(to), cost});
-        node.cost += cost;
-      }
-      KERF_TRY(Tensor moved, m_steps.redistribute(part, from, to));
+      KERF_TRY(Tensor moved, movedPart(dispatch.tensors[i], dispatch.operands[i].spec, dispatch.strategy.inputs[i]));
       parts.emplace_back(std::move(moved));
     }
     const BoundArguments arguments = localArguments(dispatch.args, dispatch.operands, parts, dispatch.strategy,
@@ -61,12 +51,16 @@ class GraphSharder : public ShardedCaller {
     KERF_TRY(const Value result, runParts(dispatch, arguments));
     if (const Value* written = writtenArgument(dispatch.args)) return *written;
     if (dispatch.shapes.isNone()) return result;
-    node.placements = placementsText(outputOf(dispatch, 0));
     ValueList locals = result.isList() ? result.list() : ValueList{result};
     return mapTensors(dispatch.shapes, [&](const Tensor& shape, std::size_t index) -> Result<Value> {
       if (index >= locals.size() || !locals[index].isTensor()) return Value();
       return Value(own(locals[index].tensor(), shape, outputOf(dispatch, index)));
     });
+  }
+
+  Result<Tensor> placed(const Tensor& tensor, const Spec& from, const Placements& to) const override {
+    KERF_TRY(const Tensor part, movedPart(tensor, from, to));
+    return own(part, tensor, to);
   }
 
   /// Made without operands: whole on every rank.
@@ -78,6 +72,19 @@ class GraphSharder : public ShardedCaller {
   }
 
  private:
+  /// Writes what brings an operand's part to where the strategy has it.
+  Result<Tensor> movedPart(const Tensor& tensor, const Spec& from, const Placements& to) const {
+    const bool isPlain = specOf(tensor) == nullptr;
+    const Tensor part = isPlain ? tensor : local(tensor);
+    if (from.placements != to) {
+      ShardedNode& node = m_nodes.back();
+      const double cost = redistributeCost(from, to, mesh());
+      node.moved.push_back({placementsText(from.placements), placementsText(to), cost});
+      node.cost += cost;
+    }
+    return m_steps.redistribute(part, from, to);
+  }
+
   Result<Value> runParts(const Dispatch& dispatch, const BoundArguments& parts) const {
     const OpRunner run(m_tracer);
     if (!isShardedConvolution(dispatch.args, dispatch.strategy)) return callRow(*dispatch.args.op, parts, run);
@@ -110,14 +117,26 @@ class NodeSharder : public Interpreter {
     KERF_TRY(const Value value, Interpreter::getAttr(node));
     if (!value.isTensor()) return value;
     begin(node);
+    m_sharder.nodes().back().placements = placementsText(Placements(m_sharder.mesh().dims()));
     return Value(m_sharder.own(value.tensor(), value.tensor(), Placements(m_sharder.mesh().dims())));
   }
 
  private:
   void begin(const Node& node) { m_sharder.nodes().push_back({node.name(), node.target(), {}, {}, {}, 0}); }
 
+  /// The placements of a result's first tensor.
+  const Spec* firstSpec(const Value& value) const {
+    if (value.isTensor()) return m_sharder.specOf(value.tensor());
+    if (!value.isList()) return nullptr;
+    for (const Value& item : value.list())
+      if (const Spec* spec = firstSpec(item)) return spec;
+    return nullptr;
+  }
+
   /// The rank's node that holds the part is called what the whole one is, so that they can be found beside each other.
   Result<Value> named(const Node& node, Result<Value> result) {
+    if (const Spec* spec = result ? firstSpec(*result) : nullptr)
+      m_sharder.nodes().back().placements = placementsText(spec->placements);
     const bool isPlaced = result && result->isTensor() && m_sharder.specOf(result->tensor()) != nullptr;
     if (!isPlaced) return result;
     KERF_TRY(const Argument held, m_sharder.tracer().argumentOf(Value(m_sharder.local(result->tensor()))));
