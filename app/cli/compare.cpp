@@ -119,17 +119,20 @@ Result<int> runAgainst(Context& context, const CompareRequest& request, const st
 }
 
 /// A folder with a file for each rank: all of them together.
-Result<int> compareEachRank(Context& context, const CompareRequest& request, const std::string& against) {
+Result<int> compareEachRank(Context& context, const CompareRequest& request, const std::string& against,
+                            const RankPlacing& placing) {
   if (!request.emulate.empty() || !request.passes.usual() || request.graph.stage == "joint")
     return fail(ErrorCode::BadUsage, "ranks are compared as they are: without passes, emulation and training");
-  return runOnRanks(context, {.graph = request.graph,
-                              .purpose = RankRunsRequest::Purpose::Compare,
-                              .against = against,
-                              .backend = request.backend,
-                              .dtype = {},
-                              .plants = request.plants,
-                              .tolerance = request.tolerance < 0 ? 1e-3 : request.tolerance,
-                              .timeout = request.timeout});
+  RankRunsRequest ranks{.graph = request.graph,
+                        .purpose = RankRunsRequest::Purpose::Compare,
+                        .against = against,
+                        .backend = request.backend,
+                        .dtype = {},
+                        .plants = request.plants,
+                        .tolerance = request.tolerance < 0 ? 1e-3 : request.tolerance,
+                        .timeout = request.timeout};
+  KERF_CHECK(placing.takeInto(ranks));
+  return runOnRanks(context, ranks);
 }
 
 }  // namespace
@@ -142,7 +145,8 @@ void addCompare(CommandLine& line) {
                "  kerf compare repro.py --plant relu=accuracy --nodes\n"
                "  kerf compare model.pt2 --train\n"
                "  kerf compare before.py --against after.py\n"
-               "  kerf compare ranks --against whole.py");
+               "  kerf compare ranks --against whole.py\n"
+               "  kerf compare ranks --against whole.py --mesh 2,2 --placement x=S0,R");
   auto request = std::make_shared<CompareRequest>();
   command
       .add_option("GRAPH", request->graph.text,
@@ -186,10 +190,13 @@ void addCompare(CommandLine& line) {
       ->excludes("--plant")
       ->excludes("--emulate")
       ->excludes("--check-passes");
+  const auto placing = addRankPlacing(command);
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
-  line.onRun(command, [request, against, check, dump](Context& context) {
-    if (namesRanks(request->graph.text)) return compareEachRank(context, *request, *against);
+  line.onRun(command, [request, against, check, dump, placing](Context& context) -> Result<int> {
+    if (namesRanks(request->graph.text)) return compareEachRank(context, *request, *against, *placing);
+    if (placing->isGiven())
+      return fail(ErrorCode::BadUsage, "{} is no folder of ranks: one graph has no mesh", request->graph.text);
     if (against->empty())
       if (const auto graphs = graphsOfProgram(context, request->graph.text); !graphs.empty())
         return compareProgram(context, *request, graphs);

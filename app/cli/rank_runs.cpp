@@ -1,6 +1,7 @@
 #include "app/cli/rank_runs.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "app/cli/comparison_report.h"
 #include "app/cli/json_forms.h"
@@ -40,6 +41,41 @@ void printRankRuns(const RankRunsDoc& doc) {
 }
 
 }  // namespace
+
+Result<std::vector<std::int64_t>> meshSizes(const std::string& text) {
+  std::vector<std::int64_t> sizes;
+  std::string number;
+  for (const char c : text + ",") {
+    if (c >= '0' && c <= '9' && number.size() < 6) {
+      number += c;
+      continue;
+    }
+    if ((c != ',' && c != 'x') || number.empty())
+      return fail(ErrorCode::BadUsage, "\"{}\" is no mesh: give sizes such as 4 or 2,2", text);
+    sizes.push_back(std::stoll(number));
+    number.clear();
+  }
+  return sizes;
+}
+
+std::shared_ptr<RankPlacing> addRankPlacing(CLI::App& command) {
+  auto placing = std::make_shared<RankPlacing>();
+  command
+      .add_option(
+          "--mesh", placing->mesh,
+          "With --against, of ranks: sizes of their mesh (4, or 2,2). Default: what sharding.json in the folder "
+          "says, or one dimension")
+      ->type_name("SIZES")
+      ->needs("--against");
+  command
+      .add_option("--placement", placing->placements,
+                  "With --against, of ranks: placement of an input of the graph of one rank, one for each dimension of "
+                  "the mesh: x=S0, w=R,S1 (repeatable). Default: what sharding.json says, or what the sizes say")
+      ->type_name("INPUT=P")
+      ->allow_extra_args(false)
+      ->needs("--against");
+  return placing;
+}
 
 Result<int> runOnRanks(Context& context, const RankRunsRequest& request) {
   KERF_TRY(const RankRunsDoc doc, context.perform(request));

@@ -8,7 +8,9 @@
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
+#include "app/cli/rank_runs.h"
 #include "app/cli/text_table.h"
+#include "app/workbench/protocol/rank_files.h"
 
 namespace kerf::cli {
 
@@ -18,23 +20,6 @@ struct ShardCommand {
   ShardRequest request;
   std::string mesh, why, output;
 };
-
-/// "4", "2,2" and "2x2".
-Result<std::vector<std::int64_t>> meshSizes(const std::string& text) {
-  std::vector<std::int64_t> sizes;
-  std::string number;
-  for (const char c : text + ",") {
-    if (c >= '0' && c <= '9' && number.size() < 6) {
-      number += c;
-      continue;
-    }
-    if ((c != ',' && c != 'x') || number.empty())
-      return fail(ErrorCode::BadUsage, "\"{}\" is no mesh: give sizes such as 4 or 2,2", text);
-    sizes.push_back(std::stoll(number));
-    number.clear();
-  }
-  return sizes;
-}
 
 void printMoves(const ShardedNodeDoc& node) {
   for (const auto& moved : node.moved)
@@ -86,7 +71,9 @@ Result<void> writeGraphs(const ShardedGraphDoc& doc, const std::string& folder) 
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank)
     KERF_CHECK(
         emit(doc.ranks[rank] + "\n", (std::filesystem::path(folder) / fmt::format("rank{}.txt", rank)).string()));
-  return {};
+  Json sharding = jsonOf(doc);
+  for (const char* key : {"ranks", "is_run", "difference", "not_run"}) sharding.erase(key);
+  return emit(sharding.dump(2) + "\n", (std::filesystem::path(folder) / shardingFile).string());
 }
 
 Result<int> runShard(Context& context, ShardCommand command) {
@@ -119,7 +106,10 @@ void addShard(CommandLine& line) {
       ->allow_extra_args(false);
   command.add_option("--why", options->why, "Where the placement of a node comes from")->type_name("NODE");
   command.add_flag("--gather", options->request.wholeOutputs, "Gather the results on every rank");
-  command.add_option("-o,--output", options->output, "Folder for the graph of each rank (rank0.txt, …)")
+  command
+      .add_option(
+          "-o,--output", options->output,
+          "Folder for the graph of each rank (rank0.txt, …), and for sharding.json, which says how they are placed")
       ->type_name("DIR");
   line.onRun(command, [options](Context& context) { return runShard(context, *options); });
 }

@@ -53,6 +53,57 @@ TEST_F(RanksCommandTest, PutsTheRanksBesideTheGraphOfOneRank) {
   EXPECT_EQ(wrong["first"]["rank"], 2) << wrong.dump();
 }
 
+/// Pending sums, stripes and meshes of two dimensions: what the sizes of parts do not say.
+TEST_F(RanksCommandTest, PutsRanksTogetherAsTheyWereSharded) {
+  const std::vector<std::vector<std::string>> ways{{"2", "x=P"},          {"2", "x=_S(0, 2)"}, {"2,2", "x=S0,R"},
+                                                   {"2,2", "x=S0,S1"},    {"4", "x=S1"},       {"2,2", "w1=S1,S1"},
+                                                   {"2,2", "x=R,P(avg)"}, {"2", "w2=P(sum)"}};
+  for (const auto& way : ways) {
+    const std::string to = (folder / "placed").string();
+    fs::remove_all(to);
+    const auto made = run({"shard", layer(), "--mesh", way[0], "--placement", way[1], "-o", to});
+    ASSERT_EQ(made.status, 0) << made.errors;
+    const auto doc = runJson({"compare", to, "--against", layer()});
+    EXPECT_TRUE(doc["checks"][0]["same"]) << way[1] << doc.dump();
+    fs::remove(to + "/sharding.json");
+    const auto told = runJson({"compare", to, "--against", layer(), "--mesh", way[0], "--placement", way[1]});
+    EXPECT_TRUE(told["checks"][0]["same"]) << way[1] << told.dump();
+  }
+}
+
+TEST_F(RanksCommandTest, NamesTheRankOfAMeshOfTwoDimensions) {
+  const std::string to = (folder / "placed").string();
+  ASSERT_EQ(run({"shard", layer(), "--mesh", "2,2", "--placement", "x=S0,R", "-o", to}).status, 0);
+  std::ifstream file(to + "/sharding.json");
+  const json sharding = json::parse(file, nullptr, false);
+  EXPECT_EQ(sharding["mesh"], json({2, 2})) << sharding.dump();
+  EXPECT_EQ(sharding["nodes"][0]["placements"], "[S(0), R]");
+  EXPECT_EQ(sharding["outputs"], json({"[S(0), R]"}));
+  edit(to + "/rank2.txt", "aten.relu.default", "aten.neg.default");
+  const auto wrong = runJson({"compare", to, "--against", layer()}, 1);
+  EXPECT_EQ(wrong["checks"][0]["text"], "differs on rank 2") << wrong.dump();
+  EXPECT_EQ(wrong["first"]["rank"], 2);
+  EXPECT_EQ(wrong["first"]["node"], "act");
+}
+
+TEST_F(RanksCommandTest, RefusesPlacementsThatDoNotFitTheRanks) {
+  const std::string ranks = sharded();
+  const auto errors = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"compare", ranks, "--against", layer()};
+    command.insert(command.end(), more.begin(), more.end());
+    const auto result = run(command);
+    EXPECT_EQ(result.status, 2);
+    return result.errors;
+  };
+  EXPECT_THAT(errors({"--mesh", "2"}), HasSubstr("the mesh [2] has 2 ranks"));
+  EXPECT_THAT(errors({"--placement", "y=S0"}), HasSubstr("the graph of one rank has no input 'y'"));
+  EXPECT_THAT(errors({"--placement", "x=S0"}),
+              HasSubstr("rank 0's input 'x' is no [S(0)] part of one of sizes [6, 8]"));
+  EXPECT_THAT(errors({"--placement", "x=Q"}), HasSubstr("input 'x': 'Q' is no placement: R (whole on every rank)"));
+  std::ofstream(ranks + "/sharding.json") << "[]";
+  EXPECT_THAT(errors({}), HasSubstr("sharding.json is no JSON object"));
+}
+
 TEST_F(RanksCommandTest, NamesTheRankAndNodeOfAPlantedFault) {
   const auto doc = runJson({"compare", sharded(), "--plant", "relu=accuracy"}, 1);
   EXPECT_EQ(doc["first"]["rank"], 0);

@@ -177,11 +177,55 @@ TEST(WholeValues, AreFoundFromTheRanksParts) {
   };
   const Tensor whole = filled({3, 2}, 0);
   const Tensor top = filled({2, 2}, 0), bottom = filled({1, 2}, 4), zeros = *Tensor::zeros(DType::Float64, {3, 2});
-  EXPECT_EQ(fitOf({top, bottom}, whole, isSame).placement, "S(0)");
-  EXPECT_EQ(fitOf({whole, whole}, whole, isSame).placement, "R");
-  EXPECT_EQ(fitOf({zeros, whole}, whole, isSame).placement, "P(sum)");
-  EXPECT_EQ(fitOf({bottom, top}, whole, isSame).placement, "");
-  EXPECT_EQ(fitOf({top, filled({1, 2}, 9)}, whole, isSame).wrong, std::vector<int>{1});
+  const auto two = DeviceMesh::ofSizes({2});
+  const auto fit = [&](const std::vector<Tensor>& parts) { return fitOf(parts, whole, *two, isSame); };
+  EXPECT_EQ(fit({top, bottom}).placement, "S(0)");
+  EXPECT_EQ(fit({whole, whole}).placement, "R");
+  EXPECT_EQ(fit({zeros, whole}).placement, "P(sum)");
+  EXPECT_EQ(fit({bottom, top}).placement, "");
+  EXPECT_EQ(fit({top, filled({1, 2}, 9)}).wrong, std::vector<int>{1});
+}
+
+/// Meshes of two dimensions, stripes and pending sums: what sizes alone do not say.
+TEST(WholeValues, FitUnderPlacementsThatAreKnown) {
+  const auto isSame = [](const Tensor& own, const Tensor& whole) {
+    for (std::int64_t i = 0; i < whole.numel(); ++i)
+      if (own.itemAsDouble(i) != whole.itemAsDouble(i)) return false;
+    return own.sizes() == whole.sizes();
+  };
+  const auto mesh = DeviceMesh::ofSizes({2, 2});
+  const Tensor whole = filled({8, 6}, 1);
+  const std::vector<Placements> all{{Placement::shard(0), Placement::replicate()},
+                                    {Placement::shard(0), Placement::shard(1)},
+                                    {Placement::replicate(), Placement::shard(0)},
+                                    {Placement::strided(0, 2), Placement::shard(0)},
+                                    {Placement::partial(), Placement::shard(1)}};
+  for (const Placements& placements : all) {
+    const auto parts = partsUnder(whole, placements, *mesh);
+    ASSERT_TRUE(parts) << parts.error().text();
+    EXPECT_TRUE(fitUnder(*parts, whole, placements, *mesh, isSame).isRight()) << placementsText(placements);
+    const Fit apart = fitUnder(*parts, whole, {Placement::shard(1), Placement::shard(1)}, *mesh, isSame);
+    EXPECT_TRUE(apart.hasOtherSizes || !apart.wrong.empty()) << placementsText(placements);
+  }
+  auto parts = *partsUnder(whole, all[1], *mesh);
+  EXPECT_EQ(fitOf(parts, whole, *mesh, isSame).placement, "[S(0), S(1)]");
+  parts[2].data<double>()[0] += 1;
+  EXPECT_EQ(fitUnder(parts, whole, all[1], *mesh, isSame).wrong, std::vector<int>{2});
+  EXPECT_EQ(*placementsOfSizes({8, 6}, {{4, 6}, {4, 6}, {4, 6}, {4, 6}}, *mesh),
+            (Placements{Placement::replicate(), Placement::shard(0)}));
+  EXPECT_EQ(partsUnder(whole, {Placement::shard(2), Placement::replicate()}, *mesh).error().code,
+            ErrorCode::ShapeMismatch);
+}
+
+TEST(Placements, AreReadFromTextsOfAllDimensions) {
+  const auto read = parsePlacements("[S(0), _S(1, 2), P(max)]");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(placementsText(*read), "[S(0), _S(1, 2), P(max)]");
+  EXPECT_EQ(placementsText(*parsePlacements("S0,R")), "[S(0), R]");
+  const auto wrong = parsePlacements("S0,Q");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("'Q' is no placement: R (whole on every rank), S0 or S(0)"), std::string::npos)
+      << wrong.error().message;
 }
 
 /// Fails where the collectives differ: relu, add and what is before them is not needed for that.

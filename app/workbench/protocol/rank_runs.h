@@ -69,8 +69,11 @@ struct RankRunsRequest {
   std::vector<std::string> plants;
   double tolerance = 1e-3;
   std::chrono::milliseconds timeout{};
+  std::vector<std::int64_t> mesh = {};  ///< beside the graph of one rank; empty: as the folder says, or one dimension
+  std::vector<std::string> placements =
+      {};  ///< of its inputs, as in ShardRequest; the others as the folder or sizes say
 
-  KERF_FIELDS(graph, purpose, against, backend, dtype, plants, tolerance, timeout)
+  KERF_FIELDS(graph, purpose, against, backend, dtype, plants, tolerance, timeout, mesh, placements)
 };
 constexpr RankRunsRequest::Purpose lastOf(RankRunsRequest::Purpose) { return RankRunsRequest::Purpose::Verify; }
 

@@ -1,5 +1,6 @@
 #include "app/workbench/ranks/rank_compare.h"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/accuracy/same.h"
@@ -107,7 +108,22 @@ bool isClose(const Tensor& own, const Tensor& whole) {
   return same(Value(whole), Value(own), Value(), {.tolerance = 1e-9, .equalNan = true}).same;
 }
 
-RankCheckDoc outputCheck(std::size_t index, const std::vector<ReplayedRank>& ranks, const Value& whole) {
+/// The placements of a result: as the record says, or as those of the node that it is.
+const Placements* placementsOfOutput(const RankSharding& sharding, const Graph& graph, std::size_t index,
+                                     std::size_t outputs) {
+  if (sharding.outputs.size() == outputs) return sharding.outputs[index] ? &*sharding.outputs[index] : nullptr;
+  const auto results = graph.outputNode().valid() ? graph.node(graph.outputNode()).inputs() : std::vector<NodeId>();
+  return results.size() == outputs ? sharding.find(graph.node(results[index]).name()) : nullptr;
+}
+
+Fit fitBeside(const std::vector<Tensor>& parts, const Tensor& whole, const Placements* known,
+              const RankSharding& sharding) {
+  return known != nullptr ? fitUnder(parts, whole, *known, sharding.mesh, isClose)
+                          : fitOf(parts, whole, sharding.mesh, isClose);
+}
+
+RankCheckDoc outputCheck(std::size_t index, const std::vector<ReplayedRank>& ranks, const Value& whole,
+                         const Placements* known, const RankSharding& sharding) {
   RankCheckDoc check{fmt::format("out{}", index), false, {}};
   std::vector<Tensor> parts;
   for (const ReplayedRank& rank : ranks)
@@ -116,18 +132,34 @@ RankCheckDoc outputCheck(std::size_t index, const std::vector<ReplayedRank>& ran
     check.text = "is no tensor on every rank";
     return check;
   }
-  const Fit fit = fitOf(parts, whole.tensor(), isClose);
-  check.same = !fit.placement.empty() && fit.wrong.empty();
+  const Fit fit = fitBeside(parts, whole.tensor(), known, sharding);
+  check.same = fit.isRight();
   if (!fit.placement.empty()) check.what += " as " + fit.placement;
   if (fit.placement.empty())
     check.text = "the ranks' sizes make no whole";
   else if (!check.same)
-    check.text = fmt::format("differs on rank{} {}", fit.wrong.size() == 1 ? "" : "s", fmt::join(fit.wrong, ", "));
+    check.text = fmt::format("{} on rank{} {}", fit.hasOtherSizes ? "has other sizes than a part" : "differs",
+                             fit.wrong.size() == 1 ? "" : "s", fmt::join(fit.wrong, ", "));
   return check;
 }
 
-/// Nodes that the whole graph has too, where their sizes say how they are placed: pending sums say nothing.
-FirstDifference firstBesideWhole(const std::vector<RankProgram>& programs, const Replay& own, const Replay& whole) {
+/// What is said of a node on the first rank on which it is wrong; empty where it is right on that rank. Where nothing is
+/// known of its placements, sizes tell them: then pending sums say nothing, and where most ranks differ it is one.
+std::string differenceBeside(const std::vector<Tensor>& parts, const Tensor& whole, std::size_t rank,
+                             const Placements* known, const RankSharding& sharding) {
+  const Fit fit = fitBeside(parts, whole, known, sharding);
+  const bool isAlone = known != nullptr || fit.wrong.size() * 2 < parts.size();
+  if (!isAlone || std::ranges::find(fit.wrong, int(rank)) == fit.wrong.end()) return {};
+  if (fit.hasOtherSizes) return fmt::format("has other sizes than a part placed as {}", fit.placement);
+  if (std::ranges::any_of(fit.placements, &Placement::isPartial))
+    return fmt::format("is wrong on one of the ranks {}, whose parts ({}) make no value of one rank",
+                       fmt::join(fit.wrong, ", "), fit.placement);
+  return fmt::format("is not {} of what one rank has", fit.placement);
+}
+
+/// Nodes that the whole graph has too.
+FirstDifference firstBesideWhole(const std::vector<RankProgram>& programs, const Replay& own, const Replay& whole,
+                                 const RankSharding& sharding) {
   const auto nodes = namedNodes(own);
   const NamedNodes known(whole.ranks[0].nodes.begin(), whole.ranks[0].nodes.end());
   return firstNode(programs, [&](std::size_t rank, const std::string& node) -> std::string {
@@ -138,10 +170,7 @@ FirstDifference firstBesideWhole(const std::vector<RankProgram>& programs, const
       if (const auto found = values.find(node); found != values.end() && found->second.isTensor())
         parts.push_back(found->second.tensor());
     if (parts.size() != programs.size()) return {};
-    const Fit fit = fitOf(parts, truth->second.tensor(), isClose);
-    const bool isAlone = fit.wrong.size() * 2 < programs.size();  // where most differ, they are parts of a sum
-    if (!isAlone || std::ranges::find(fit.wrong, int(rank)) == fit.wrong.end()) return {};
-    return fmt::format("is not {} of what one rank has", fit.placement);
+    return differenceBeside(parts, truth->second.tensor(), rank, sharding.find(node), sharding);
   });
 }
 
@@ -212,7 +241,7 @@ Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const
 }
 
 Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole,
-                                     const RankWorld& world) {
+                                     const RankSharding& sharding, const RankWorld& world) {
   KERF_TRY(const auto ranks, ranksInFloat64(programs));
   KERF_TRY(const auto one, ranksInFloat64({whole}));
   const Replay own = replayOver(world, ranks, {.keepsNodes = true});
@@ -221,11 +250,13 @@ Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, c
   if (!truth.ran) return failureDoc(truth, "the whole graph: ");
   RankRunsDoc doc;
   bool isSame = true;
-  for (std::size_t i = 0; i < truth.ranks[0].outputs.size(); ++i) {
-    doc.checks.push_back(outputCheck(i, own.ranks, truth.ranks[0].outputs[i]));
+  const std::size_t outputs = truth.ranks[0].outputs.size();
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const Placements* known = placementsOfOutput(sharding, programs[0].module.graph, i, outputs);
+    doc.checks.push_back(outputCheck(i, own.ranks, truth.ranks[0].outputs[i], known, sharding));
     isSame = isSame && doc.checks.back().same;
   }
-  if (!isSame) doc.first = firstBesideWhole(ranks, own, truth);
+  if (!isSame) doc.first = firstBesideWhole(ranks, own, truth, sharding);
   return doc;
 }
 

@@ -21,8 +21,9 @@ Result<Replay> replayCompiled(const std::vector<RankProgram>& programs, const Co
 Result<RankRunsDoc> compareRanks(const std::vector<RankProgram>& programs, const CompileOptions& compile,
                                  const CompareOptions& compare, const RankWorld& world = {});
 
-/// The ranks' graphs against the graph of one rank: outputs put together, and nodes of the same name. All in float64.
+/// The ranks' graphs against the graph of one rank: outputs put together, and nodes of the same name, by the placements
+/// that are known and by those that fit best where none are. All in float64.
 Result<RankRunsDoc> compareWithWhole(const std::vector<RankProgram>& programs, const RankProgram& whole,
-                                     const RankWorld& world = {});
+                                     const RankSharding& sharding, const RankWorld& world = {});
 
 }  // namespace kerf::workbench

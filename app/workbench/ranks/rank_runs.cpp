@@ -181,9 +181,12 @@ Result<RankRunsDoc> againstWhole(Workbench& bench, const RankRunsRequest& reques
   address.text = request.against;
   KERF_TRY(GraphSource found, resolveGraph(bench, address, job));
   KERF_TRY(const RunnableGraph whole, runnable(std::move(found), job));
-  KERF_CHECK(takePartsOf(whole, own.programs));
-  return overWorld(request, int(own.programs.size()), false, job, [&](const RankWorld& world) {
-    return compareWithWhole(own.programs, {whole.graph().module, whole.inputs}, world);
+  const int ranks = int(own.programs.size());
+  const auto folder = splitRanksAddress(request.graph.text).first;
+  KERF_TRY(RankSharding sharding, shardingOfRanks(folder, ranks, request.mesh, request.placements));
+  KERF_CHECK(takePartsOf(whole, sharding, own.programs));
+  return overWorld(request, ranks, false, job, [&](const RankWorld& world) {
+    return compareWithWhole(own.programs, {whole.graph().module, whole.inputs}, sharding, world);
   });
 }
 
@@ -195,6 +198,9 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
                      [&](const RankWorld& world) { return verifyStages(stages, world); });
   }
   KERF_TRY(RankSources own, rankSources(bench, request.graph, graph, job));
+  const bool isPlaced = !request.mesh.empty() || !request.placements.empty();
+  if (isPlaced && (request.against.empty() || namesRanks(request.against)))
+    return fail(ErrorCode::BadUsage, "placements say how the ranks lie beside the graph of one rank: give that graph");
   if (!request.against.empty())
     return namesRanks(request.against) ? againstRanks(bench, request, own, job)
                                        : againstWhole(bench, request, std::move(own), job);

@@ -1,11 +1,9 @@
 #include "app/workbench/ranks/rank_sources.h"
 
-#include <cmath>
-
 #include "app/workbench/protocol/rank_files.h"
 #include "engine/accuracy/same.h"
-#include "engine/distributed/group/collectives.h"
 #include "engine/distributed/replay/whole_values.h"
+#include "engine/distributed/sharding/spec.h"
 
 namespace kerf::workbench {
 
@@ -55,34 +53,63 @@ Result<std::vector<RankStage>> stagesOfRanks(const std::filesystem::path& folder
   return stages;
 }
 
-Result<void> takePartsOf(const RunnableGraph& whole, std::vector<RankProgram>& programs) {
+namespace {
+
+/// The ranks' sizes of an input; none where it is no tensor on one of them.
+Result<std::optional<std::vector<Sizes>>> sizesOfInput(const std::vector<RankProgram>& programs, std::size_t index,
+                                                       std::size_t inputs) {
+  std::vector<Sizes> sizes;
+  for (const RankProgram& program : programs) {
+    if (program.inputs.size() != inputs)
+      return fail(ErrorCode::ShapeMismatch, "a rank's graph takes {} inputs, the whole one {}", program.inputs.size(),
+                  inputs);
+    if (program.inputs[index].isTensor()) sizes.push_back(program.inputs[index].tensor().sizes());
+  }
+  return sizes.size() == programs.size() ? std::optional(std::move(sizes)) : std::nullopt;
+}
+
+/// What is known of an input's placements, or what its sizes say.
+Result<Placements> placementsOfInput(const std::string& name, const Tensor& whole,
+                                     const std::optional<std::vector<Sizes>>& parts, const RankSharding& sharding) {
+  const auto known = sharding.inputs.find(name);
+  const std::string sizes = fmt::format("[{}]", fmt::join(whole.sizes(), ", "));
+  if (known == sharding.inputs.end()) {
+    const auto told = parts ? placementsOfSizes(whole.sizes(), *parts, sharding.mesh) : std::nullopt;
+    if (told) return *told;
+    return fail(ErrorCode::ShapeMismatch, "the ranks' inputs '{}' are no parts of one of sizes {} on the mesh {}", name,
+                sizes, sharding.mesh.text());
+  }
+  KERF_TRY(const Placements placements, normalized(known->second, whole.dim()));
+  for (std::size_t rank = 0; rank < std::size_t(sharding.mesh.ranks()); ++rank) {
+    const Sizes asked =
+        localSizes({placements, whole.sizes(), whole.dtype()}, sharding.mesh, sharding.mesh.coordinate(int(rank)));
+    if (!parts || (*parts)[rank] != asked)
+      return fail(ErrorCode::ShapeMismatch, "rank {}'s input '{}' is no {} part of one of sizes {}: it has not [{}]",
+                  rank, name, placementsText(placements), sizes, fmt::join(asked, ", "));
+  }
+  return placements;
+}
+
+}  // namespace
+
+Result<void> takePartsOf(const RunnableGraph& whole, RankSharding& sharding, std::vector<RankProgram>& programs) {
   const Graph& graph = whole.graph().module.graph;
   const auto placeholders = graph.placeholders();
+  for (const std::string& name : sharding.asked)
+    if (const auto id = graph.find(name); !id || graph.node(*id).op() != Opcode::Placeholder)
+      return fail(ErrorCode::BadUsage, "the graph of one rank has no input '{}'", name);
   for (std::size_t i = 0; i < whole.inputs.size(); ++i) {
     const std::string& name = graph.node(placeholders[i]).name();
-    std::vector<Sizes> sizes;
-    for (const RankProgram& program : programs) {
-      if (program.inputs.size() != whole.inputs.size())
-        return fail(ErrorCode::ShapeMismatch, "a rank's graph takes {} inputs, the whole one {}", program.inputs.size(),
-                    whole.inputs.size());
-      if (program.inputs[i].isTensor()) sizes.push_back(program.inputs[i].tensor().sizes());
-    }
+    KERF_TRY(const auto sizes, sizesOfInput(programs, i, whole.inputs.size()));
     if (!whole.inputs[i].isTensor()) {
       for (RankProgram& program : programs) program.inputs[i] = whole.inputs[i];
       continue;
     }
     const Tensor& tensor = whole.inputs[i].tensor();
-    const auto placement = placementOfSizes(tensor.sizes(), sizes);
-    if (!placement || sizes.size() != programs.size())
-      return fail(ErrorCode::ShapeMismatch, "the ranks' inputs '{}' are no parts of one of sizes [{}]", name,
-                  fmt::join(tensor.sizes(), ", "));
-    for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-      Result<Tensor> part = tensor;
-      if (placement->isShard())
-        part = chunkOf(tensor, placement->dim, std::int64_t(programs.size()), std::int64_t(rank));
-      KERF_CHECK(part);
-      programs[rank].inputs[i] = Value(std::move(*part));
-    }
+    KERF_TRY(const Placements placements, placementsOfInput(name, tensor, sizes, sharding));
+    KERF_TRY(const std::vector<Tensor> parts, partsUnder(tensor, placements, sharding.mesh));
+    for (std::size_t rank = 0; rank < programs.size(); ++rank) programs[rank].inputs[i] = Value(parts[rank]);
+    sharding.inputs.insert_or_assign(name, placements);
   }
   return {};
 }

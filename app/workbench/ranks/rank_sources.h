@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/ranks/rank_sharding.h"
 #include "engine/distributed/replay/rank_replay.h"
 
 namespace kerf::workbench {
@@ -20,8 +21,10 @@ struct RankStage {
 };
 Result<std::vector<RankStage>> stagesOfRanks(const std::filesystem::path& folder);
 
-/// Gives the ranks their parts of the whole graph's inputs. ShapeMismatch, naming the input, where they are no parts.
-Result<void> takePartsOf(const RunnableGraph& whole, std::vector<RankProgram>& programs);
+/// Gives the ranks their parts of the whole graph's inputs, and notes the placements that sizes told. ShapeMismatch,
+/// naming the input, where their sizes are not those of parts; BadUsage where the caller placed an input that is not
+/// there.
+Result<void> takePartsOf(const RunnableGraph& whole, RankSharding& sharding, std::vector<RankProgram>& programs);
 
 /// The first thing that differs between what ranks gave twice, by `isSame`; empty: nothing.
 std::string firstOfRanks(const std::vector<ReplayedRank>& before, const std::vector<ReplayedRank>& after);

@@ -4,6 +4,7 @@
 
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/protocol/ranks.h"
+#include "app/workbench/ranks/rank_sharding.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/distributed/checks/rule_check.h"
@@ -18,31 +19,6 @@
 namespace kerf::workbench {
 
 namespace {
-
-/// "x=S0" and "w=S(1),R" by input.
-Result<std::map<std::string, Placements>> placementsOf(const std::vector<std::string>& texts) {
-  std::map<std::string, Placements> result;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return fail(ErrorCode::BadUsage, "\"{}\" is not an INPUT=PLACEMENT, such as x=S0", text);
-    Placements placements;
-    std::string part;
-    int depth = 0;
-    for (const char c : text.substr(equals + 1) + ",") {
-      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-      if (c != ',' || depth > 0) {
-        part += c;
-        continue;
-      }
-      KERF_TRY(Placement placement, parsePlacement(part));
-      placements.push_back(std::move(placement));
-      part.clear();
-    }
-    result.insert_or_assign(text.substr(0, equals), std::move(placements));
-  }
-  return result;
-}
 
 std::string readableText(const GraphModule& module) {
   PythonCodeOptions options;
@@ -104,7 +80,7 @@ std::vector<RankGroupDoc> docsOf(const std::vector<RankGroup>& groups) {
 Result<ShardedGraphDoc> perform(Workbench& bench, const ShardRequest& request, const Job& job) {
   KERF_TRY(const DeviceMesh mesh, DeviceMesh::ofSizes(request.mesh));
   ShardOptions options{.inputs = {}, .wholeOutputs = request.wholeOutputs};
-  KERF_TRY(options.inputs, placementsOf(request.placements));
+  KERF_TRY(options.inputs, namedPlacements(request.placements));
   KERF_TRY(GraphSource found, resolveGraph(bench, request.graph, job));
   KERF_TRY(const RunnableGraph source, runnable(std::move(found), job));
   const std::function body = [&]() -> Result<ShardedGraphDoc> {

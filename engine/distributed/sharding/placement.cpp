@@ -75,7 +75,12 @@ std::string placementsText(const Placements& placements) {
 }
 
 Result<Placement> parsePlacement(std::string_view text) {
-  const auto wrong = [&] { return fail(ErrorCode::BadInput, "'{}' is no placement", text); };
+  const auto wrong = [&] {
+    return fail(ErrorCode::BadInput,
+                "'{}' is no placement: R (whole on every rank), S0 or S(0) (sharded along dimension 0), _S(0, 2) (in "
+                "stripes), P or P({}) (parts of a reduction)",
+                text, fmt::join(reductionNames, "|"));
+  };
   if (text == "R") return Placement::replicate();
   if (text.starts_with("_S")) {
     const std::string_view rest = inner(text.substr(2));
@@ -93,6 +98,26 @@ Result<Placement> parsePlacement(std::string_view text) {
   const std::string_view op = text.size() == 1 ? "sum" : inner(text.substr(1));
   if (std::ranges::find(reductionNames, op) == std::end(reductionNames)) return wrong();
   return Placement::partial(op);
+}
+
+Result<Placements> parsePlacements(std::string_view text) {
+  std::string_view left = text;
+  if (left.starts_with('[') && left.ends_with(']')) left = left.substr(1, left.size() - 2);
+  Placements placements;
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at <= left.size(); ++at) {
+    const char c = at < left.size() ? left[at] : ',';
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c != ',' || (depth > 0 && at < left.size())) continue;
+    std::string_view one = left.substr(start, at - start);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    KERF_TRY(Placement placement, parsePlacement(one));
+    placements.push_back(std::move(placement));
+    start = at + 1;
+  }
+  return placements;
 }
 
 Result<Placements> normalized(Placements placements, std::int64_t dims) {

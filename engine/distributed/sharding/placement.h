@@ -59,6 +59,8 @@ using Placements = std::vector<Placement>;
 
 /// "S(0)", "S0", "R", "P", "P(max)", "Pmax", "_S(0, 2)". BadInput for other texts.
 Result<Placement> parsePlacement(std::string_view text);
+/// One for each dimension of a mesh: "S0,R", "[S(0), R]". BadInput, saying which forms there are, for other texts.
+Result<Placements> parsePlacements(std::string_view text);
 /// "[S(0), R]".
 std::string placementsText(const Placements& placements);
 /// Negative dimensions counted from `dims`. ShapeMismatch where one is out of range.
