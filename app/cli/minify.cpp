@@ -18,6 +18,8 @@ struct MinifyArguments {
   MinifyRequest request;
   std::string progress = "text";
   bool judge = false;
+  std::string against;  ///< of a folder of ranks
+  std::shared_ptr<RankPlacing> placing;
 };
 
 constexpr int exitStopped = 3;
@@ -113,7 +115,8 @@ std::string optionOfLimit(std::string limit) {
 }
 
 /// A folder with a file for each rank: one search for all of them.
-Result<int> minifyEachRank(Context& context, const MinifyRequest& request) {
+Result<int> minifyEachRank(Context& context, const MinifyRequest& request, const std::string& against,
+                           const RankPlacing& placing) {
   if (request.oracle.oracle != "engine" || !request.oracle.passes.usual())
     return fail(ErrorCode::BadUsage, "ranks are minified by Kerf's own engine, without passes");
   MinifyRanksRequest ranks{.graph = request.graph};
@@ -121,11 +124,17 @@ Result<int> minifyEachRank(Context& context, const MinifyRequest& request) {
   ranks.tolerance = request.oracle.tolerance;
   ranks.timeout = request.oracle.timeout;
   if (!request.output.empty()) ranks.output = request.output;
+  ranks.against = against;
+  KERF_CHECK(placing.takeInto(ranks));
   return minifyOnRanks(context, ranks);
 }
 
 Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
-  if (namesRanks(arguments.request.graph.text)) return minifyEachRank(context, arguments.request);
+  if (namesRanks(arguments.request.graph.text))
+    return minifyEachRank(context, arguments.request, arguments.against, *arguments.placing);
+  if (!arguments.against.empty())
+    return fail(ErrorCode::BadUsage, "{} is no folder of ranks: one graph is minified by itself",
+                arguments.request.graph.text);
   if (arguments.judge) return runJudge(context, arguments);
   const bool events = arguments.progress == "json";
   Progress progress;
@@ -164,12 +173,18 @@ void addMinify(CommandLine& line) {
                            "  kerf minify minifier_launcher.py --plant relu=accuracy -o small\n"
                            "  kerf minify c3/g1 --oracle command --check ./still-fails.sh\n"
                            "  kerf minify small/repro.py --plant relu=accuracy --judge\n"
-                           "  kerf minify ranks -o small");
+                           "  kerf minify ranks -o small\n"
+                           "  kerf minify ranks --against whole.py -o small");
   auto arguments = std::make_shared<MinifyArguments>();
   auto& request = arguments->request;
   command.add_option("GRAPH", request.graph.text, "Path or store id, or a folder with rank0.py, rank1.py, …")
       ->required();
   addOracleOptions(command, request.oracle);
+  command
+      .add_option("--against", arguments->against,
+                  "Of a folder of ranks: keep that they differ from this graph of one rank, which is cut as they are")
+      ->type_name("GRAPH");
+  arguments->placing = addRankPlacing(command);
   request.jobs = usualJobs();
   command.add_option("--jobs", request.jobs, "Number of candidates to test at once (default: by cores and memory)")
       ->check(CLI::Range(1, 64))

@@ -38,6 +38,10 @@ void Progress::show(const std::string& text, bool important) {
 void Progress::fraction(const std::string& text, double done) {
   const double seconds = std::chrono::duration<double>(elapsed()).count();
   if (seconds < 1) return;
+  if (done < 0) {  // nobody knows how much is left
+    show(text);
+    return;
+  }
   const auto left = done > 0.01 ? ", " + timeToGo(seconds / done - seconds) : std::string();
   show(fmt::format("{} {:.0f} %{}", text, done * 100, left));
 }

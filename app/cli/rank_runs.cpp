@@ -27,11 +27,18 @@ void printRankRows(const RankRunsDoc& doc) {
   if (isAny) fmt::print("{}", table.text());
 }
 
+/// ", in rank 1 (ranks/rank1.py)"; empty where no single rank fails.
+std::string failedRankText(const RankRunsDoc& doc) {
+  if (doc.failedRank < 0) return {};
+  return doc.failedFile.empty() ? fmt::format(", in rank {}", doc.failedRank)
+                                : fmt::format(", in rank {} ({})", doc.failedRank, doc.failedFile);
+}
+
 void printRankRuns(const RankRunsDoc& doc) {
   printRankRows(doc);
   for (const auto& check : doc.checks)
     fmt::print("{}: {}\n", check.what, check.same ? std::string("same") : "DIFFERENT: " + check.text);
-  if (!doc.failure.empty()) fmt::print("the ranks do not come to an end: {}\n", doc.failure);
+  if (!doc.failure.empty()) fmt::print("the ranks do not come to an end{}: {}\n", failedRankText(doc), doc.failure);
   if (doc.first.rank >= 0)
     fmt::print("first: rank {}, node {} ({}): {}\n", doc.first.rank, doc.first.node, doc.first.target, doc.first.text);
   if (doc.ranks.empty()) return;

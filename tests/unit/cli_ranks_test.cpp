@@ -128,6 +128,32 @@ TEST_F(RanksCommandTest, MinifiesCollectivesThatDoNotMeet) {
   EXPECT_THAT(again["failure"].get<std::string>(), HasSubstr("calls all_reduce of max"));
 }
 
+/// What one rank has wrong although all run: no test of the ranks alone can see it.
+TEST_F(RanksCommandTest, MinifiesWhatDiffersFromOneRank) {
+  const std::string ranks = sharded(), small = (folder / "small").string();
+  edit(ranks + "/rank2.txt", "aten.relu.default", "aten.neg.default");
+  EXPECT_THAT(run({"minify", ranks, "-o", small}).errors, HasSubstr("the ranks do not fail"));
+  const auto doc = runJson({"minify", ranks, "--against", layer(), "-o", small});
+  EXPECT_EQ(doc["start_nodes"], 24) << doc.dump();
+  EXPECT_EQ(doc["nodes"], 4) << doc.dump();
+  EXPECT_TRUE(doc["is_minimal"]);
+  EXPECT_THAT(doc["failure"].get<std::string>(), HasSubstr("rank 2, node act"));
+  const auto again = runJson({"compare", small, "--against", small + "/whole.py"}, 1);
+  EXPECT_EQ(again["first"]["rank"], 2) << again.dump();
+  EXPECT_EQ(again["first"]["node"], "act");
+  EXPECT_EQ(run({"minify", layer(), "--against", layer()}).status, 2);
+}
+
+TEST_F(RanksCommandTest, NamesTheRankAndFileThatFails) {
+  const std::string ranks = sharded();
+  edit(ranks + "/rank1.txt", "aten.relu.default(up)", "aten.view.default(up, [7, 7])");
+  const auto result = run({"run", ranks});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("in rank 1 (" + ranks + "/rank1.txt): node act: aten.view.default"));
+  const auto doc = runJson({"minify", ranks, "-o", (folder / "small").string()});
+  EXPECT_THAT(doc["failure"].get<std::string>(), HasSubstr("rank 1: node act: aten.view.default: shape [7, 7]"));
+}
+
 TEST_F(RanksCommandTest, SaysWhichRankHasNoFile) {
   const std::string ranks = sharded();
   fs::remove(ranks + "/rank2.txt");

@@ -102,7 +102,10 @@ TEST(RankReplays, RefuseAGroupOfAnotherSizeThanItsCallsSay) {
        "gather", {16});
   const Replay replay = replayRanks(programs, {});
   ASSERT_FALSE(replay.ran);
-  EXPECT_NE(replay.ran.error().message.find("group '0' has 4 ranks"), std::string::npos);
+  EXPECT_EQ(replay.ran.error().message,
+            "node gather: group '0' has 4 ranks in this call, and 2 graphs name it (of the ranks 0, 1)");
+  EXPECT_EQ(replay.failedRank, 0);
+  EXPECT_EQ(groupsNamedBy(programs).error().message.substr(0, 20), "rank 0: node gather:");
 }
 
 /// Two reductions, two gathers and two scatters, the waits at once and the starts late.

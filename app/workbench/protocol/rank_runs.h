@@ -40,7 +40,8 @@ struct RankRunsDoc {
   FirstDifference first;
   std::string failure;  ///< why the ranks did not come to an end: who waited for whom, whose collectives differ
   int failedRank = -1;
-  int ownRank = 0;  ///< of this process among those of mpirun, which all come to the same
+  std::string failedFile;  ///< of that rank
+  int ownRank = 0;         ///< of this process among those of mpirun, which all come to the same
   std::chrono::nanoseconds time{};
 
   bool good() const {
@@ -48,7 +49,7 @@ struct RankRunsDoc {
            std::ranges::all_of(checks, &RankCheckDoc::same);
   }
 
-  KERF_FIELDS(graph, ranks, checks, first, failure, failedRank, ownRank, time)
+  KERF_FIELDS(graph, ranks, checks, first, failure, failedRank, failedFile, ownRank, time)
 };
 
 /// The folder that `graph` names, all ranks in one process or each in its process of mpirun's, with collectives that meet. NotFound where a rank between
@@ -81,13 +82,13 @@ struct MinifiedRanks {
   std::string failure;
   std::int64_t startNodes = 0, nodes = 0, tests = 0;  ///< calls of all ranks
   bool isMinimal = false;
-  std::string folder;  ///< rank0.py, …, storages
+  std::string folder;  ///< rank0.py, …, storages; whole.py and sharding.json where one rank's graph was cut beside them
 
   KERF_FIELDS(failure, startNodes, nodes, tests, isMinimal, folder)
 };
 
-/// The smallest graphs of all ranks that fail in the same way: their collectives do not meet, a rank fails, or the
-/// compiled side differs. BadInput where they do not fail.
+/// The smallest graphs of all ranks that fail in the same way: their collectives do not meet, a rank fails, the compiled
+/// side differs, or, with `against`, they differ from the graph of one rank. BadInput where they do not fail.
 struct MinifyRanksRequest {
   using Answer = MinifiedRanks;
   static constexpr std::string_view name = "minify_ranks";
@@ -98,8 +99,11 @@ struct MinifyRanksRequest {
   std::chrono::milliseconds timeout{10'000};  ///< of one test
   std::int64_t mostTests = 2000;
   std::string output = "kerf-repro-ranks";
+  std::string against = {};                  ///< graph of one rank, cut by the same names
+  std::vector<std::int64_t> mesh = {};       ///< as in RankRunsRequest
+  std::vector<std::string> placements = {};  ///< as in RankRunsRequest
 
-  KERF_FIELDS(graph, backend, plants, tolerance, timeout, mostTests, output)
+  KERF_FIELDS(graph, backend, plants, tolerance, timeout, mostTests, output, against, mesh, placements)
 };
 
 }  // namespace kerf::workbench

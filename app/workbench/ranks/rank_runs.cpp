@@ -222,7 +222,10 @@ Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& request, co
   const auto start = std::chrono::steady_clock::now();
   auto doc = performOn(bench, request, job);
   if (!doc) return doc;
-  doc->graph = splitRanksAddress(request.graph.text).second;
+  const auto [folder, graph] = splitRanksAddress(request.graph.text);
+  doc->graph = graph;
+  for (const auto& [rank, file] : rankFiles(folder))
+    if (rank == doc->failedRank) doc->failedFile = file.string();
   doc->time = std::chrono::steady_clock::now() - start;
   return doc;
 }

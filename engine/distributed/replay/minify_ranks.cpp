@@ -1,7 +1,6 @@
 #include "engine/distributed/replay/minify_ranks.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace kerf::inline distributed::inline replay {
@@ -22,8 +21,7 @@ std::vector<NodeId> resultsOf(const Graph& graph) {
 }
 
 /// Whether an input may stand for it: what it gave is one tensor, which is known.
-using Recorded = std::map<std::string, Value>;
-bool isReplaceable(const Node& node, const Recorded& values) {
+bool isReplaceable(const Node& node, const NodeValues& values) {
   if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return false;
   const auto found = values.find(node.name());
   return found != values.end() && found->second.isTensor();
@@ -31,7 +29,7 @@ bool isReplaceable(const Node& node, const Recorded& values) {
 
 class CutWriter {
  public:
-  CutWriter(const RankProgram& program, const Recorded& values, const RankCut& cut)
+  CutWriter(const RankProgram& program, const NodeValues& values, const RankCut& cut)
       : m_program(program), m_graph(program.module.graph), m_values(values), m_cut(cut) {}
 
   Result<RankProgram> write() {
@@ -98,7 +96,7 @@ class CutWriter {
 
   const RankProgram& m_program;
   const Graph& m_graph;
-  const Recorded& m_values;
+  const NodeValues& m_values;
   const RankCut& m_cut;
   RankProgram m_made;
   std::set<NodeId> m_needed;
@@ -112,14 +110,14 @@ class RankSearcher {
       : m_best(start), m_oracle(oracle), m_how(how) {}
 
   Result<SmallestRanks> run() {
-    SmallestRanks result{.startNodes = callsOf(m_best)};
+    SmallestRanks result{.startNodes = calls()};
     KERF_TRY(m_failure, m_oracle(m_best));
     ++m_tests;
     if (m_failure.empty()) return fail(ErrorCode::BadInput, "the ranks do not fail");
-    record();
+    KERF_CHECK(record());
     bool isSmaller = true;
     while (isSmaller && mayGoOn()) {
-      const std::size_t before = callsOf(m_best);
+      const std::size_t before = calls();
       KERF_CHECK(reduce(resultNames(), [](const NameSet& gone, const NameSet& all) {
         RankCut cut{{}, NameSet()};
         std::ranges::set_difference(all, gone, std::inserter(*cut.outputs, cut.outputs->end()));
@@ -127,12 +125,12 @@ class RankSearcher {
       }));
       KERF_CHECK(addResults());
       KERF_CHECK(reduce(callNames(), [](const NameSet& inputs, const NameSet&) { return RankCut{inputs, {}}; }));
-      isSmaller = callsOf(m_best) < before;
+      isSmaller = calls() < before;
     }
     result.isMinimal = mayGoOn();
+    result.nodes = calls();
     result.programs = std::move(m_best);
     result.failure = m_failure;
-    result.nodes = callsOf(result.programs);
     result.tests = m_tests;
     return result;
   }
@@ -140,16 +138,36 @@ class RankSearcher {
  private:
   bool mayGoOn() const { return m_tests < m_how.mostTests && !m_how.stop.stop_requested(); }
 
+  /// Of the ranks.
+  std::size_t calls() const {
+    return callsOf(std::span(m_best).first(m_best.size() - (m_how.hasWhole && !m_best.empty() ? 1 : 0)));
+  }
+
   /// Values of the graphs as they are, up to where they fail.
-  void record() {
+  Result<void> record() {
+    if (m_how.values) {
+      KERF_TRY(m_values, m_how.values(m_best));
+      m_values.resize(m_best.size());
+      return {};
+    }
     m_values.assign(m_best.size(), {});
     const Replay replay = replayRanks(m_best, {.keepsNodes = true});
     for (std::size_t rank = 0; rank < m_best.size(); ++rank)
       for (const auto& [name, value] : replay.ranks[rank].nodes) m_values[rank].emplace(name, value);
+    return {};
   }
 
+  std::vector<std::string> namesOfResults(const RankProgram& program) const {
+    std::vector<std::string> names;
+    for (const NodeId id : resultsOf(program.module.graph)) names.push_back(program.module.graph.node(id).name());
+    return names;
+  }
+
+  /// None where the ranks' results have other names than those of the whole graph: then they belong together by place.
   NameSet resultNames() const {
     NameSet names;
+    for (const RankProgram& program : m_best)
+      if (m_how.hasWhole && namesOfResults(program) != namesOfResults(m_best.back())) return {};
     for (const RankProgram& program : m_best)
       for (const NodeId id : resultsOf(program.module.graph)) names.insert(program.module.graph.node(id).name());
     return names;
@@ -161,7 +179,16 @@ class RankSearcher {
       for (const NodeId id : m_best[rank].module.graph.order())
         if (const Node& node = m_best[rank].module.graph.node(id); isReplaceable(node, m_values[rank]))
           names.insert(node.name());
+    if (m_how.hasWhole) std::erase_if(names, [&](const std::string& name) { return !isCutByAll(name); });
     return names;
+  }
+
+  bool isCutByAll(const std::string& name) const {
+    for (std::size_t i = 0; i < m_best.size(); ++i) {
+      const auto id = m_best[i].module.graph.find(name);
+      if (!id || !isReplaceable(m_best[i].module.graph.node(*id), m_values[i])) return false;
+    }
+    return true;
   }
 
   /// Whether the ranks still fail so; then they are the best.
@@ -176,7 +203,7 @@ class RankSearcher {
     KERF_TRY(const std::string failure, m_oracle(made));
     if (failure != m_failure) return false;
     m_best = std::move(made);
-    if (m_how.onStep) m_how.onStep(callsOf(m_best), m_tests);
+    if (m_how.onStep) m_how.onStep(calls(), m_tests);
     return true;
   }
 
@@ -186,7 +213,7 @@ class RankSearcher {
     std::vector<std::string> names;
     for (const NodeId id : graph.order())
       if (const Node& node = graph.node(id); node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod)
-        names.push_back(node.name());
+        if (!m_how.hasWhole || isCutByAll(node.name())) names.push_back(node.name());
     std::size_t low = 0, high = names.size();  // the last call fails by what is there already
     while (low < high && mayGoOn()) {
       const std::size_t middle = (low + high) / 2;
@@ -199,7 +226,7 @@ class RankSearcher {
     return {};
   }
 
-  /// Ranks that have no node of that name keep their results.
+  /// Ranks that have no node of that name keep their results; beside a whole graph all of them have it.
   Result<bool> takeUpTo(const std::string& name) {
     const std::vector<RankProgram> before = m_best;
     for (RankProgram& program : m_best) {
@@ -238,14 +265,14 @@ class RankSearcher {
   std::vector<RankProgram> m_best;
   const RanksOracle& m_oracle;
   const RanksSearch& m_how;
-  std::vector<Recorded> m_values;
+  std::vector<NodeValues> m_values;
   std::string m_failure;
   int m_tests = 0;
 };
 
 }  // namespace
 
-std::size_t callsOf(const std::vector<RankProgram>& programs) {
+std::size_t callsOf(std::span<const RankProgram> programs) {
   std::size_t calls = 0;
   for (const RankProgram& program : programs)
     for (const NodeId id : program.module.graph.order()) {

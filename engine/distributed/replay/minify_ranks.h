@@ -1,6 +1,8 @@
 // The graphs of all ranks cut down together, to the smallest that still fail in the same way.
 #pragma once
 
+#include <map>
+#include <span>
 #include <stop_token>
 
 #include "engine/distributed/replay/rank_replay.h"
@@ -10,9 +12,17 @@ namespace kerf::inline distributed::inline replay {
 /// How the ranks fail together: "mismatch: …", "values: …"; empty where they do not.
 using RanksOracle = std::function<Result<std::string>(const std::vector<RankProgram>& programs)>;
 
+/// What nodes gave, by name.
+using NodeValues = std::map<std::string, Value>;
+
 struct RanksSearch {
   int mostTests = 2000;
   std::stop_token stop = {};
+  /// What calls may be replaced by, for every program; empty: what they give when the ranks run.
+  std::function<Result<std::vector<NodeValues>>(const std::vector<RankProgram>& programs)> values = {};
+  /// The last program is no rank but the graph of one rank, beside which the others fail: only what all of them have is
+  /// cut, and it counts no calls.
+  bool hasWhole = false;
   std::function<void(std::size_t nodes, int tests)> onStep = {};  ///< of every smaller set that still fails
 };
 
@@ -30,6 +40,6 @@ Result<SmallestRanks> minifyRanks(const std::vector<RankProgram>& start, const R
                                   const RanksSearch& search = {});
 
 /// How many calls they have.
-std::size_t callsOf(const std::vector<RankProgram>& programs);
+std::size_t callsOf(std::span<const RankProgram> programs);
 
 }  // namespace kerf::inline distributed::inline replay

@@ -17,6 +17,13 @@ struct NamedGroup {
   std::optional<std::int64_t> size;
 };
 
+/// Groups with their members, and which call says that one has another size.
+struct FoundGroups {
+  std::map<std::string, Group> groups;
+  std::string wrong;  ///< empty: none
+  int wrongRank = -1;
+};
+
 /// The argument of that name of a call; null where there is none.
 const Argument* argumentNamed(const Node& node, const OpInfo& op, std::string_view name) {
   for (const auto& [keyword, value] : node.kwargs())
@@ -70,45 +77,69 @@ Value keptValue(const Value& value) {
 
 }  // namespace
 
-Result<std::vector<std::vector<Group>>> groupsNamedBy(const std::vector<RankProgram>& programs) {
-  std::map<std::string, Group> groups;
-  std::map<std::string, std::int64_t> sizes;
+namespace {
+
+using GroupVisit = std::function<void(int rank, const Node&, const NamedGroup&)>;
+
+void eachNamedGroup(const std::vector<RankProgram>& programs, const GroupVisit& visit) {
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     const Graph& graph = programs[rank].module.graph;
-    for (const NodeId id : graph.order()) {
-      const auto named = groupOfCall(graph.node(id));
-      if (!named) continue;
-      Group& group = groups[named->name];
-      group.name = named->name;
-      if (group.indexOf(int(rank)) < 0) group.ranks.push_back(int(rank));
-      if (named->size) sizes[named->name] = *named->size;
-    }
+    for (const NodeId id : graph.order())
+      if (const auto named = groupOfCall(graph.node(id))) visit(int(rank), graph.node(id), *named);
   }
-  groups["0"] = worldGroup(int(programs.size()));
-  for (const auto& [name, size] : sizes)
-    if (groups[name].size() != size)
-      return fail(ErrorCode::BadInput, "group '{}' has {} ranks in a call, and {} graphs name it", name, size,
-                  groups[name].size());
-  std::vector<std::vector<Group>> result(programs.size());
-  for (const auto& [name, group] : groups)
+}
+
+FoundGroups findGroups(const std::vector<RankProgram>& programs) {
+  FoundGroups found;
+  eachNamedGroup(programs, [&](int rank, const Node&, const NamedGroup& named) {
+    Group& group = found.groups[named.name];
+    group.name = named.name;
+    if (group.indexOf(rank) < 0) group.ranks.push_back(rank);
+  });
+  found.groups["0"] = worldGroup(int(programs.size()));
+  eachNamedGroup(programs, [&](int rank, const Node& node, const NamedGroup& named) {
+    const Group& group = found.groups[named.name];
+    if (!found.wrong.empty() || !named.size || *named.size == group.size()) return;
+    found.wrongRank = rank;
+    found.wrong = fmt::format("node {}: group '{}' has {} ranks in this call, and {} graphs name it (of the ranks {})",
+                              node.name(), named.name, *named.size, group.size(), fmt::join(group.ranks, ", "));
+  });
+  return found;
+}
+
+std::vector<std::vector<Group>> groupsByRank(const FoundGroups& found, std::size_t ranks) {
+  std::vector<std::vector<Group>> result(ranks);
+  for (const auto& [name, group] : found.groups)
     for (const int rank : group.ranks) result[std::size_t(rank)].push_back(group);
   return result;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<Group>>> groupsNamedBy(const std::vector<RankProgram>& programs) {
+  const FoundGroups found = findGroups(programs);
+  if (!found.wrong.empty()) return fail(ErrorCode::BadInput, "rank {}: {}", found.wrongRank, found.wrong);
+  return groupsByRank(found, programs.size());
 }
 
 Replay replayRanks(const std::vector<RankProgram>& programs, const ReplayOptions& options, const RankRunner& runner) {
   Replay replay;
   replay.ranks.resize(programs.size());
-  auto groups =
-      options.groups.empty() ? groupsNamedBy(programs) : Result<std::vector<std::vector<Group>>>(options.groups);
-  if (!groups) {
-    replay.ran = std::unexpected(groups.error());
-    return replay;
+  std::vector<std::vector<Group>> groups = options.groups;
+  if (groups.empty()) {
+    const FoundGroups found = findGroups(programs);
+    if (!found.wrong.empty()) {
+      replay.ran = fail(ErrorCode::BadInput, "{}", found.wrong);
+      replay.failedRank = found.wrongRank;
+      return replay;
+    }
+    groups = groupsByRank(found, programs.size());
   }
   const auto body = [&](Communicator& link) -> Result<void> {
     const auto rank = std::size_t(link.rank());
     ReplayedRank& own = replay.ranks[rank];
     const RandomScope random;
-    RankKernels kernels(link, (*groups)[rank]);
+    RankKernels kernels(link, groups[rank]);
     const RankLink::Scope scope(kernels);
     NodeWatch watch;
     if (options.keepsNodes)
