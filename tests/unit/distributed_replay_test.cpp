@@ -108,6 +108,29 @@ TEST(RankReplays, RefuseAGroupOfAnotherSizeThanItsCallsSay) {
   EXPECT_EQ(groupsNamedBy(programs).error().message.substr(0, 20), "rank 0: node gather:");
 }
 
+/// Ranks of [3, 4] and [2, 4] would be no result that the graph's shapes tell.
+TEST(RankReplays, RefuseToScatterUnevenRows) {
+  std::vector<RankProgram> programs;
+  for (int rank = 0; rank < 2; ++rank) {
+    RankProgram program;
+    Graph& graph = program.module.graph;
+    const NodeId x = input(graph, "x", {5, 4});
+    const Argument sum(std::string("sum")), two(std::int64_t{2}), world(std::string("0"));
+    const NodeId start = call(graph, scatterOp, {Argument(x), sum, two, world}, "start", {2, 4});
+    graph.output(Argument::list({Argument(call(graph, waitOp, {Argument(start)}, "wait", {2, 4}))}));
+    program.inputs = {filled({5, 4}, rank)};
+    programs.push_back(std::move(program));
+  }
+  const Replay replay = replayRanks(programs, {});
+  ASSERT_FALSE(replay.ran);
+  EXPECT_EQ(replay.ran.error().code, ErrorCode::ShapeMismatch);
+  EXPECT_NE(replay.ran.error().text().find("node start: _c10d_functional.reduce_scatter_tensor.default: float64 [5, 4] "
+                                           "cannot be scattered evenly among the 2 ranks of its group along dimension "
+                                           "0"),
+            std::string::npos)
+      << replay.ran.error().text();
+}
+
 /// Two reductions, two gathers and two scatters, the waits at once and the starts late.
 RankProgram busyRank(int rank) {
   RankProgram program;

@@ -22,7 +22,11 @@ Result<Tensor> reduced(const RankCall& call, const Tensor& tensor) {
 Result<Tensor> gatheredRows(const RankCall& call, const Tensor& tensor) {
   return allGather(call.ranks, call.group, tensor);
 }
+/// Every rank gets as many rows, as the op's shape says. Uneven parts are DTensor's, which calls reduceScatter itself.
 Result<Tensor> scatteredRows(const RankCall& call, const Tensor& tensor) {
+  if (tensor.dim() == 0 || tensor.size(0) % call.group.size() != 0)
+    return mismatch(call.args, "{} cannot be scattered evenly among the {} ranks of its group along dimension 0",
+                    describe(tensor), call.group.size());
   return reduceScatter(call.ranks, call.group, tensor, call.reduction());
 }
 Result<Tensor> sentFrom(const RankCall& call, const Tensor& tensor) {
