@@ -25,6 +25,10 @@ void printRanks(const RanksDoc& doc) {
              doc.graphs.empty() ? std::string("every graph the same")
                                 : counted(std::int64_t(doc.graphs.size()), "graph") + " not the same on all ranks");
   if (!doc.absent.empty()) fmt::print("{}: no file, nothing is known\n", ranksName(doc.absent));
+  for (const auto& log : doc.torn)
+    fmt::print("rank {}'s log ({}) ends {}: nothing is known of what comes then\n", log.rank, log.file,
+               log.compileId.empty() ? fmt::format("in the middle, after line {}", log.line)
+                                     : "while it compiles " + log.compileId);
   for (const auto& graph : doc.graphs) {
     if (graph.index < 0)
       fmt::print("{} {}: not on all ranks\n", graph.compileId, graph.stage);
@@ -63,7 +67,8 @@ Result<int> runRanksCommand(Context& context, const RanksRequest& request) {
     printJson(jsonOf(doc));
   else
     printRanks(doc);
-  return doc.graphs.empty() && doc.culprits.empty() ? 0 : 1;
+  if (!doc.graphs.empty() || !doc.culprits.empty()) return 1;
+  return doc.torn.empty() ? 0 : 2;  // what is there is the same, and not all is there
 }
 
 void printTrained(const TrainedExample& done) {
@@ -100,7 +105,9 @@ Result<int> runTraining(Context& context, const TrainExampleRequest& request) {
 
 void addRanks(CommandLine& line) {
   auto& command = line.add(
-      "ranks", "Compare the traces of several ranks: graphs, collectives, who waits for whom (exit 1 if they differ)",
+      "ranks",
+      "Compare the traces of several ranks: graphs, collectives, who waits for whom (exit 1 if they differ, 2 if a log "
+      "ends in the middle)",
       "  kerf ranks traces\n"
       "  kerf ranks traces --json\n"
       "  kerf ranks --train convnext\n"

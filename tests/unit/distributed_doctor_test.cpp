@@ -38,6 +38,47 @@ TEST(RanksDoctor, NamesTheFirstNodeThatDiffers) {
   EXPECT_EQ(diagnosis->graphs[0].groups[1].ranks, (std::vector<int>{2, 3}));
 }
 
+/// A log that ends in the middle is no difference: what it has not, it has not yet.
+TEST(RanksDoctor, BlamesNoRankWhoseLogEndsInTheMiddle) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("kerf_torn_{}", ::getpid());
+  const std::string stage = "inductor_post_grad_graph";
+  std::vector<std::string> whole;
+  for (int rank = 0; rank < 3; ++rank)
+    whole.push_back(graphRecord(rank, 0, stage, reducingGraph({"0"})) +
+                    graphRecord(rank, 1, stage, reducingGraph({"0", "0"})));
+  writeRankLogs(folder, whole);
+  const auto agreed = diagnoseRanks(folder);
+  ASSERT_TRUE(agreed) << agreed.error().text();
+  EXPECT_TRUE(agreed->torn.empty());
+  ASSERT_EQ(agreed->timeline.size(), 3U);
+
+  std::vector<std::string> logs = whole;
+  const std::string first = graphRecord(2, 0, stage, reducingGraph({"0"}));
+  logs[2] = first + graphRecord(2, 1, stage, reducingGraph({"0", "0"})).substr(0, 60);  // within the header line
+  writeRankLogs(folder, logs);
+  const auto torn = diagnoseRanks(folder);
+  ASSERT_TRUE(torn) << torn.error().text();
+  ASSERT_EQ(torn->torn.size(), 1U);
+  EXPECT_EQ(torn->torn[0].rank, 2);
+  EXPECT_EQ(torn->torn[0].file, "rank2.log");
+  EXPECT_TRUE(torn->graphs.empty());
+  EXPECT_FALSE(torn->culprit);
+  ASSERT_EQ(torn->timeline.size(), 3U);
+  EXPECT_EQ(torn->timeline[0].groups[0].ranks, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(torn->timeline[2].groups[0].ranks, (std::vector<int>{0, 1}));
+
+  logs[1] = graphRecord(1, 0, stage, reducingGraph({"7"}));  // another graph, and a log that is whole
+  writeRankLogs(folder, logs);
+  const auto both = diagnoseRanks(folder);
+  ASSERT_TRUE(both) << both.error().text();
+  EXPECT_EQ(both->torn.size(), 1U);
+  ASSERT_EQ(both->graphs.size(), 2U);
+  EXPECT_EQ(both->graphs[0].index, 1);  // another group
+  EXPECT_EQ(both->graphs[1].index, -1);
+  EXPECT_EQ(both->graphs[1].groups[1].ranks, std::vector<int>{1});
+  std::filesystem::remove_all(folder);
+}
+
 /// Parts of the world have groups of other names, on which nothing depends.
 TEST(RanksDoctor, KnowsThatGroupsOfPartsHaveOtherNames) {
   if (!std::filesystem::exists(traces())) GTEST_SKIP() << "the recorded traces are not here";

@@ -95,6 +95,15 @@ struct CulpritDoc {
 
   KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished, row)
 };
+/// A log that ends in the middle.
+struct TornLogDoc {
+  int rank = 0;
+  std::string file;
+  int line = 0;           ///< where its last record begins; 0: the log is whole, and ends within a compilation
+  std::string compileId;  ///< of that compilation
+
+  KERF_FIELDS(rank, file, line, compileId)
+};
 struct RanksDoc {
   std::vector<int> ranks;
   std::vector<int> absent;  ///< ranks of which there is no file
@@ -102,8 +111,9 @@ struct RanksDoc {
   std::vector<TimelineRowDoc> timeline;
   std::vector<CulpritDoc> culprits;     ///< the first collective that does not meet; none where all do
   std::int64_t uncomparedMessages = 0;  ///< whose other end is in no record, or in one without its first entries
+  std::vector<TornLogDoc> torn;         ///< of these ranks nothing is said beyond what their logs have
 
-  KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages)
+  KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages, torn)
 };
 struct RanksRequest {
   using Answer = RanksDoc;

@@ -77,7 +77,8 @@ Result<void> writeGraph(const RankProgram& program, const RunnableGraph& like, c
   ExportOptions options;
   options.fileName = name;
   options.accuracy = "False";
-  return exportRepro(capture, 0, folder, options);
+  KERF_CHECK(exportRepro(capture, 0, folder, options));
+  return {};
 }
 
 /// What the search is about.

@@ -111,6 +111,7 @@ Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
     doc.culprits.push_back({culprit->ranks, culprit->waiting, culprit->number, culprit->collective, culprit->mismatch,
                             docsOf(culprit->lastDone), culprit->isUnfinished, culprit->row});
   doc.uncomparedMessages = diagnosis.uncomparedMessages;
+  for (const TornLog& log : diagnosis.torn) doc.torn.push_back({log.rank, log.file, log.line, log.compileId});
   return doc;
 }
 

@@ -101,6 +101,7 @@ struct CaptureDetails {
   std::map<std::string, std::vector<std::string>> preToPost, postToPre;  ///< "compileId node" → nodes
   /// Source file names that a log's frames refer to by number: log → number → name.
   std::map<std::filesystem::path, std::map<std::int64_t, std::string>> internedFiles;
+  std::map<std::filesystem::path, int> cutLogs;  ///< logs that end in the middle: line of the last record they begin
   std::vector<std::shared_ptr<const void>> keepAlive;  ///< bytes of compressed logs while the capture lives
 
   /// "file.py:12 in forward" for each frame of the record's stack (its own or inside its kind), outermost first.

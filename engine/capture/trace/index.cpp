@@ -222,6 +222,10 @@ void TraceIndex::note(std::size_t log, const ScanReport& report) {
                           report.firstNoise));
 }
 
+void TraceIndex::noteCut(std::size_t log, int line) {
+  m_details->cutLogs.insert_or_assign(m_logs[log].source->path, line);
+}
+
 void TraceIndex::noteCounts() {
   m_capture.notes = m_fixedNotes;
   const auto add = [this](const Log& log, std::int64_t number, int line, std::string_view what) {

@@ -30,6 +30,8 @@ class TraceIndex {
   /// Adds a note about a log.
   void note(std::size_t log, const std::string& text);
   void note(std::size_t log, const ScanReport& report);
+  /// Says that a log ends in the middle, with the line of the last record that it begins.
+  void noteCut(std::size_t log, int line);
 
   /// Names, statuses and order for what has been read so far; `last`: nothing will follow.
   void update(bool last);

@@ -45,7 +45,10 @@ class LogImport {
       m_index.note(m_log,
                    fmt::format("the log is large: checksums were compared up to line {}", (*records)[checked].line));
     KERF_CHECK(step(checkShare));
+    const int lastLine = records->empty() ? 0 : records->back().line;
+    const std::size_t whole = records->size();
     const bool tentative = trimTail(*records, matches, report);
+    if (records->size() < whole || report.endsInHalfLine || m_bytes->cut) m_index.noteCut(m_log, lastLine);
     const ImportProgress indexing = [this](double fraction) {
       return !m_progress || m_progress(checkShare + fraction * (1 - checkShare));
     };

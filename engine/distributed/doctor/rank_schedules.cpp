@@ -59,6 +59,7 @@ std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs, const std:
     for (const RankLog& log : logs) {
       if (!isMember(log, point.group)) continue;
       const std::size_t i = placeOf(log, point);
+      if (i >= log.schedule.size() && log.isTorn) continue;
       if (i >= log.schedule.size()) {
         items.push_back({log.rank, "nothing"});
         continue;
@@ -67,7 +68,7 @@ std::vector<TimelineRow> timelineOf(const std::vector<RankLog>& logs, const std:
       if (row.compileId.empty()) row.compileId = own.place.compileId;
       items.push_back({log.rank, own.text(), own.place});
     }
-    row.groups = groupedByText(items);
+    row.groups = groupedByText(items);  // never empty: the point is in a rank's schedule
     rows.push_back(std::move(row));
   }
   return rows;

@@ -23,6 +23,7 @@ struct RankLog {
   std::vector<GraphKey> order;
   std::map<GraphKey, const GraphModule*> graphs;
   std::vector<ScheduledCollective> schedule;
+  bool isTorn = false;  ///< what would follow is not known
 };
 
 /// Calls that other ranks must join in; waiting is none.

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "engine/capture/common/details.h"
 #include "engine/distributed/doctor/flight_recorder.h"
 #include "engine/distributed/doctor/rank_schedules.h"
 #include "engine/ir/printer.h"
@@ -151,6 +152,7 @@ std::optional<DifferingGraph> differing(const GraphKey& key, const std::vector<R
   std::vector<const GraphModule*> modules;
   for (const RankLog& log : logs) {
     const auto found = log.graphs.find(key);
+    if (found == log.graphs.end() && log.isTorn) continue;
     if (found == log.graphs.end()) {
       presence.push_back({log.rank, "no such graph"});
       continue;
@@ -244,7 +246,58 @@ int rankOfFile(const std::filesystem::path& path) {
   return at == std::string::npos ? -1 : std::atoi(name.c_str() + at);
 }
 
-Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures) {
+/// Whether a capture says that the compilation of that id ended on this rank.
+std::optional<CompileEntry::Status> statusOn(const std::vector<Capture>& captures, int rank, const std::string& id) {
+  for (const Capture& capture : captures)
+    for (const CompileEntry& entry : capture.details ? capture.details->compiles : std::vector<CompileEntry>())
+      if (entry.id == id && (entry.rank >= 0 ? entry.rank : rankOfFile(capture.path)) == rank) return entry.status;
+  return std::nullopt;
+}
+
+/// The compilation within which a whole log ends although others finish it; empty: none.
+std::string unfinishedId(const Capture& capture, int rank, const std::vector<Capture>& captures,
+                         const std::vector<int>& ranks) {
+  if (!capture.details || capture.details->compiles.empty()) return {};
+  const CompileEntry& last = capture.details->compiles.back();
+  if (last.status != CompileEntry::Status::Incomplete) return {};
+  const bool isFinishedElsewhere = std::ranges::any_of(ranks, [&](int other) {
+    return other != rank && statusOn(captures, other, last.id) == CompileEntry::Status::Ok;
+  });
+  return isFinishedElsewhere ? last.id : std::string();
+}
+
+/// Logs that end in the middle, by rank. Of files with one rank each: another file's end says nothing of a rank.
+std::map<int, TornLog> tornLogs(const std::vector<Capture>& captures) {
+  std::vector<int> ranks;
+  for (const Capture& capture : captures) ranks.push_back(rankOfFile(capture.path));
+  std::map<int, TornLog> torn;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    if (ranks[i] < 0 || !captures[i].details) continue;
+    const std::string file = captures[i].path.filename().string();
+    for (const auto& [path, line] : captures[i].details->cutLogs) torn[ranks[i]] = {ranks[i], file, line, {}};
+    if (torn.contains(ranks[i])) continue;
+    if (std::string id = unfinishedId(captures[i], ranks[i], captures, ranks); !id.empty())
+      torn[ranks[i]] = {ranks[i], file, 0, std::move(id)};
+  }
+  return torn;
+}
+
+/// Of a log that is torn only what others run too: its last compilation may lack the graph that is run.
+void keepKnownSchedule(RankLog& log, const std::map<int, RankLog>& logs) {
+  std::size_t known = 0;
+  for (const ScheduledCollective& own : log.schedule) {
+    const bool isRun = std::ranges::any_of(logs, [&](const auto& other) {
+      return !other.second.isTorn && std::ranges::any_of(other.second.schedule, [&](const ScheduledCollective& theirs) {
+        return theirs.place.compileId == own.place.compileId && theirs.place.stage == own.place.stage;
+      });
+    });
+    if (!isRun) break;
+    ++known;
+  }
+  log.schedule.resize(known);
+}
+
+Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures, const std::map<int, TornLog>& torn) {
   std::map<int, RankLog> logs;
   for (Capture& capture : captures) {
     if (const int own = rankOfFile(capture.path); own >= 0) logs[own].rank = own;  // also where it compiled nothing
@@ -261,9 +314,12 @@ Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures) {
   }
   std::vector<RankLog> result;
   for (auto& [rank, log] : logs) {
+    log.isTorn = torn.contains(rank);
     readSchedule(log);
-    result.push_back(std::move(log));
   }
+  for (auto& [rank, log] : logs)
+    if (log.isTorn) keepKnownSchedule(log, logs);
+  for (auto& [rank, log] : logs) result.push_back(std::move(log));
   return result;
 }
 
@@ -307,7 +363,8 @@ std::vector<int> absentRanks(const std::vector<int>& present, const std::vector<
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   KERF_TRY(const std::vector<FlightLog> flights, readFlights(path));
   KERF_TRY(std::vector<Capture> captures, openLogs(path));
-  KERF_TRY(const std::vector<RankLog> logs, readLogs(captures));
+  const std::map<int, TornLog> torn = tornLogs(captures);
+  KERF_TRY(const std::vector<RankLog> logs, readLogs(captures, torn));
   if (logs.size() < 2 && flights.size() > 1) {
     KERF_TRY(RanksDiagnosis diagnosis, diagnoseFlights(flights));
     diagnosis.absent = absentRanks(diagnosis.ranks, flights);
@@ -324,6 +381,7 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   }
   diagnosis.absent = absentRanks(diagnosis.ranks, flights);
+  for (const auto& [rank, log] : torn) diagnosis.torn.push_back(log);
   for (const GraphKey& key : keys)
     if (auto found = differing(key, logs)) diagnosis.graphs.push_back(std::move(*found));
   const std::vector<MeetingPoint> points = meetingPoints(logs);

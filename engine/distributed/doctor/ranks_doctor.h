@@ -67,8 +67,17 @@ struct Culprit {
   std::size_t row = 0;              ///< of the timeline
 };
 
+/// A rank whose log ends in the middle: what it did then is not known, and nothing is said of it.
+struct TornLog {
+  int rank = 0;
+  std::string file;
+  int line = 0;           ///< where its last record begins; 0: the log is whole, and ends within a compilation
+  std::string compileId;  ///< of that compilation
+};
+
 struct RanksDiagnosis {
   std::vector<int> ranks;
+  std::vector<TornLog> torn;
   std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
