@@ -21,26 +21,69 @@ struct ShardCommand {
   std::string mesh, why, output;
 };
 
-void printMoves(const ShardedNodeDoc& node) {
-  for (const auto& moved : node.moved)
-    fmt::print("  an operand goes from {} to {}: {:.1f} us\n", moved.from, moved.to, moved.cost);
+std::string operandText(const MovedOperandDoc& moved) {
+  const std::string source = moved.source.empty() ? "a value within the node" : moved.source;
+  return moved.operand.empty() ? source : fmt::format("operand '{}', {},", moved.operand, source);
 }
 
-/// Where a node's placement comes from.
-Result<int> printWhy(const ShardedGraphDoc& doc, const std::string& name) {
-  const auto found = std::ranges::find(doc.nodes, name, &ShardedNodeDoc::name);
-  if (found == doc.nodes.end()) return fail(ErrorCode::NotFound, "the graph has no node '{}' with a placement", name);
-  if (found->calls.empty()) {
-    fmt::print("{} is an input, placed as {}\n", name, found->placements);
-    return 0;
+/// "x is an input, placed as [S(0)] by --placement x=S0".
+std::string inputText(const ShardedNodeDoc& node, const std::vector<std::string>& placements) {
+  for (const std::string& text : placements)
+    if (text.starts_with(node.name + "="))
+      return fmt::format("{} is an input, placed as {} by --placement {}", node.name, node.placements, text);
+  return fmt::format("{} is an input, placed as {}: no --placement names it", node.name, node.placements);
+}
+
+std::string placedText(const ShardedNodeDoc& node, const std::vector<std::string>& placements) {
+  if (node.target == "placeholder") return inputText(node, placements);
+  return fmt::format("{} = {} is placed as {}", node.name, node.target, node.placements);
+}
+
+/// The strategy of a node, what it moves, and what else there was.
+void printStrategy(const ShardedNodeDoc& node) {
+  if (node.target == "placeholder") return;
+  if (node.calls.empty()) {
+    fmt::print("  it is placed as what it takes: {}\n", fmt::join(node.inputs, ", "));
+    return;
   }
-  fmt::print("{} = {} is placed as {}\n", name, found->target, found->placements);
-  fmt::print("  it runs {} on parts\n", fmt::join(found->calls, ", "));
-  printMoves(*found);
-  if (found->moved.empty())
+  fmt::print("  it runs {} on parts\n", fmt::join(node.calls, ", "));
+  for (const auto& moved : node.moved)
+    fmt::print("  {} goes from {} to {}: {:.1f} us\n", operandText(moved), moved.from, moved.to, moved.cost);
+  if (node.moved.empty())
     fmt::print("  its operands stay where they are: of all strategies this one moves nothing\n");
   else
-    fmt::print("  of all strategies this one moves least: {:.1f} us in all\n", found->cost);
+    fmt::print("  of all strategies this one moves least: {:.1f} us in all\n", node.cost);
+  for (const auto& other : node.others)
+    fmt::print("  instead of {} from {} to {}: {:.1f} us\n", other.call, other.inputs, other.outputs, other.cost);
+}
+
+/// The nodes that a node takes, and those that they take, the nearest first.
+std::vector<const ShardedNodeDoc*> sourcesOf(const ShardedGraphDoc& doc, const ShardedNodeDoc& node) {
+  std::vector<const ShardedNodeDoc*> sources{&node};
+  for (std::size_t at = 0; at < sources.size(); ++at)
+    for (const std::string& name : sources[at]->inputs) {
+      const auto found = std::ranges::find(doc.nodes, name, &ShardedNodeDoc::name);
+      if (found != doc.nodes.end() && std::ranges::find(sources, &*found) == sources.end()) sources.push_back(&*found);
+    }
+  sources.erase(sources.begin());
+  return sources;
+}
+
+/// Where a node's placement comes from, back to the inputs.
+Result<int> printWhy(const ShardedGraphDoc& doc, const std::string& name, const std::vector<std::string>& placements) {
+  constexpr std::size_t mostSources = 50;
+  const auto found = std::ranges::find(doc.nodes, name, &ShardedNodeDoc::name);
+  if (found == doc.nodes.end()) return fail(ErrorCode::NotFound, "the graph has no node '{}' with a placement", name);
+  fmt::print("{}\n", placedText(*found, placements));
+  printStrategy(*found);
+  const auto sources = sourcesOf(doc, *found);
+  if (!sources.empty()) fmt::print("  it comes from:\n");
+  for (std::size_t i = 0; i < std::min(sources.size(), mostSources); ++i) {
+    fmt::print("    {}\n", placedText(*sources[i], placements));
+    for (const auto& moved : sources[i]->moved)
+      fmt::print("      {} goes from {} to {}: {:.1f} us\n", operandText(moved), moved.from, moved.to, moved.cost);
+  }
+  if (sources.size() > mostSources) fmt::print("    and {} more\n", sources.size() - mostSources);
   return 0;
 }
 
@@ -83,7 +126,7 @@ Result<int> runShard(Context& context, ShardCommand command) {
   if (context.json)
     printJson(jsonOf(doc));
   else if (!command.why.empty())
-    return printWhy(doc, command.why);
+    return printWhy(doc, command.why, command.request.placements);
   else
     printShard(doc);
   return 0;
@@ -104,7 +147,12 @@ void addShard(CommandLine& line) {
                   "Placement of an input, one for each dimension of the mesh: x=S0, w=R,S1 (repeatable). Default: R")
       ->type_name("INPUT=P")
       ->allow_extra_args(false);
-  command.add_option("--why", options->why, "Where the placement of a node comes from")->type_name("NODE");
+  command
+      .add_option("--why", options->why,
+                  "Where the placement of a node comes from: its strategy, others with their costs, and what it takes, "
+                  "back to the "
+                  "inputs")
+      ->type_name("NODE");
   command.add_flag("--gather", options->request.wholeOutputs, "Gather the results on every rank");
   command
       .add_option(

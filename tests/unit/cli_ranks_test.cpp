@@ -37,6 +37,20 @@ class RanksCommandTest : public CliTest {
   }
 };
 
+TEST_F(RanksCommandTest, SaysWhereAPlacementComesFrom) {
+  const auto why = [&](const char* node) {
+    return run({"shard", layer(), "--mesh", "4", "--placement", "w1=S1", "--placement", "w2=S0", "--why", node}).output;
+  };
+  const std::string out = why("out");
+  EXPECT_THAT(out, HasSubstr("out = torch.ops.aten.tanh.default is placed as [R]"));
+  EXPECT_THAT(out, HasSubstr("operand 'self', down, goes from [P(sum)] to [R]: "));
+  EXPECT_THAT(out, HasSubstr("    down = torch.ops.aten.mm.default is placed as [P(sum)]\n"));
+  EXPECT_THAT(out, HasSubstr("    w1 is an input, placed as [S(1)] by --placement w1=S1\n"));
+  EXPECT_THAT(out, HasSubstr("    x is an input, placed as [R]: no --placement names it\n"));
+  EXPECT_THAT(why("down"), HasSubstr("  instead of aten.mm.default from "));
+  EXPECT_THAT(why("w2"), HasSubstr("w2 is an input, placed as [S(0)] by --placement w2=S0\n"));
+}
+
 TEST_F(RanksCommandTest, RunsAllRanksOfAFolder) {
   const auto doc = runJson({"run", sharded()});
   ASSERT_EQ(doc["ranks"].size(), 4U);

@@ -57,6 +57,12 @@ TEST(ShardGraph, SplitsALayerByColumnsThenRows) {
   EXPECT_EQ(graph->nodes[5].placements, "[P(sum)]");
   EXPECT_EQ(graph->nodes[6].moved.size(), 1U);
   EXPECT_EQ(graph->nodes[6].moved[0].from, "[P(sum)]");
+  EXPECT_EQ(graph->nodes[6].moved[0].operand, "self");
+  EXPECT_EQ(graph->nodes[6].moved[0].source, "down");
+  EXPECT_EQ(graph->nodes[6].inputs, std::vector<std::string>{"down"});
+  EXPECT_FALSE(graph->nodes[5].others.empty());
+  EXPECT_EQ(graph->nodes[5].others[0].call, "aten.mm.default");
+  EXPECT_GE(graph->nodes[5].others.back().cost, graph->nodes[5].others[0].cost);
   EXPECT_GT(graph->nodes[6].cost, 0);
   expectSameValues(*graph, *mesh);
 }
@@ -192,6 +198,9 @@ TEST(ShardGraph, RunsOpsThatTakeSizesOfWholeTensors) {
     ASSERT_TRUE(graph) << graph.error().text();
     const std::string asked = one.placements.empty() ? nodeNamed(*graph, "g").placements : one.placements;
     EXPECT_EQ(nodeNamed(*graph, "g").placements, asked);
+    if (const ShardedNode& g = nodeNamed(*graph, "g"); g.target.ends_with("getitem")) {
+      EXPECT_EQ(g.inputs, std::vector<std::string>{"a"});
+    }
     expectValuesOfWhole(*module, *graph, *mesh);
   }
 }

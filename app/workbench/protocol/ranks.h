@@ -12,18 +12,29 @@
 namespace kerf::workbench {
 
 struct MovedOperandDoc {
-  std::string from, to;  ///< placements: "[S(0)]"
-  double cost = 0;       ///< estimated, in microseconds
+  std::string from, to;      ///< placements: "[S(0)]"
+  double cost = 0;           ///< estimated, in microseconds
+  std::string operand = {};  ///< the op's name for it ("mat2"); empty: of a step within the node
+  std::string source = {};   ///< the node that it is; empty: a value within the node
 
-  KERF_FIELDS(from, to, cost)
+  KERF_FIELDS(from, to, cost, operand, source)
+};
+/// A strategy that was not taken.
+struct OtherStrategyDoc {
+  std::string call, inputs, outputs;  ///< overload; placements: "[S(0)], [R]"
+  double cost = 0;                    ///< of redistributing the operands, estimated, in microseconds
+
+  KERF_FIELDS(call, inputs, outputs, cost)
 };
 struct ShardedNodeDoc {
   std::string name, target, placements;
   std::vector<std::string> calls;  ///< overloads that the node was broken down to
   std::vector<MovedOperandDoc> moved;
   double cost = 0;
+  std::vector<std::string> inputs = {};       ///< nodes that it takes
+  std::vector<OtherStrategyDoc> others = {};  ///< the cheapest of each call
 
-  KERF_FIELDS(name, target, placements, calls, moved, cost)
+  KERF_FIELDS(name, target, placements, calls, moved, cost, inputs, others)
 };
 struct CollectiveCountDoc {
   std::string op;

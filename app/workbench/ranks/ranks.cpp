@@ -30,8 +30,11 @@ ShardedGraphDoc docOf(const ShardedGraph& graph, const ShardRequest& request) {
   ShardedGraphDoc doc{.mesh = request.mesh};
   for (const GraphModule& module : graph.ranks) doc.ranks.push_back(readableText(module));
   for (const ShardedNode& node : graph.nodes) {
-    ShardedNodeDoc row{node.name, node.target, node.placements, node.calls, {}, node.cost};
-    for (const MovedOperand& moved : node.moved) row.moved.push_back({moved.from, moved.to, moved.cost});
+    ShardedNodeDoc row{node.name, node.target, node.placements, node.calls, {}, node.cost, node.inputs};
+    for (const MovedOperand& moved : node.moved)
+      row.moved.push_back({moved.from, moved.to, moved.cost, moved.operand, moved.source});
+    for (const OtherStrategy& other : node.others)
+      row.others.push_back({other.call, other.inputs, other.outputs, other.cost});
     doc.nodes.push_back(std::move(row));
   }
   for (const auto& [op, calls] : graph.collectives) doc.collectives.push_back({op, calls});

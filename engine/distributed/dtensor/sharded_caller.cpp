@@ -325,7 +325,7 @@ Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, c
   const Strategy strategy = cheapest(call, offer.strategies);
   KERF_CHECK(checkWrites(bound, operands, tensors, strategy));
   const int before = handles();
-  const Dispatch chosen{bound, operands, tensors, strategy, shapes};
+  const Dispatch chosen{bound, operands, tensors, strategy, shapes, call, offer.strategies};
   const bool isBySteps = offer.program != nullptr && hasParts() && !runsOnParts(chosen);
   KERF_TRY(Value result, isBySteps ? executeProgram(chosen, offer.program) : execute(chosen));
   noteCopies(op, operands, tensors, strategy, before);

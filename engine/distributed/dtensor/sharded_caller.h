@@ -41,6 +41,8 @@ class ShardedCaller : public OpCaller {
     const std::vector<Tensor>& tensors;  ///< of the operands
     const Strategy& strategy;
     const Value& shapes;  ///< whole results without data; none where the call gives no tensor
+    const ShardingCall& call;
+    const Strategies& offered;  ///< of which `strategy` is one
   };
   /// The call's result: tensors with placements by handle().
   virtual Result<Value> execute(const Dispatch& dispatch) const = 0;

@@ -1,7 +1,10 @@
 #include "engine/distributed/graphs/shard_graph.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "engine/distributed/dtensor/sharded_caller.h"
 #include "engine/distributed/graphs/graph_steps.h"
@@ -34,6 +37,12 @@ class GraphSharder : public ShardedCaller {
   const OpTracer& tracer() const { return m_tracer; }
   const GraphSteps& steps() const { return m_steps; }
   std::vector<ShardedNode>& nodes() const { return m_nodes; }
+  /// The node whose value the tensors in `value` are.
+  void nameSource(const Value& value, const std::string& node) const {
+    if (value.isTensor() && value.tensor().traced >= 0) m_sources[value.tensor().traced] = node;
+    if (value.isList())
+      for (const Value& item : value.list()) nameSource(item, node);
+  }
 
  protected:
   void becameOther(const Tensor& tensor, const Tensor& now) const override {
@@ -41,9 +50,11 @@ class GraphSharder : public ShardedCaller {
   }
   Result<Value> execute(const Dispatch& dispatch) const override {
     m_nodes.back().calls.push_back(dispatch.args.op->schema.qualifiedName());
+    noteOthers(dispatch);
     std::vector<Value> parts;
     for (std::size_t i = 0; i < dispatch.operands.size(); ++i) {
-      KERF_TRY(Tensor moved, movedPart(dispatch.tensors[i], dispatch.operands[i].spec, dispatch.strategy.inputs[i]));
+      KERF_TRY(Tensor moved, movedPart(dispatch.tensors[i], dispatch.operands[i].spec, dispatch.strategy.inputs[i],
+                                       operandName(dispatch, i)));
       parts.emplace_back(std::move(moved));
     }
     const BoundArguments arguments = localArguments(dispatch.args, dispatch.operands, parts, dispatch.strategy,
@@ -59,7 +70,7 @@ class GraphSharder : public ShardedCaller {
   }
 
   Result<Tensor> placed(const Tensor& tensor, const Spec& from, const Placements& to) const override {
-    KERF_TRY(const Tensor part, movedPart(tensor, from, to));
+    KERF_TRY(const Tensor part, movedPart(tensor, from, to, {}));
     return own(part, tensor, to);
   }
 
@@ -73,16 +84,47 @@ class GraphSharder : public ShardedCaller {
 
  private:
   /// Writes what brings an operand's part to where the strategy has it.
-  Result<Tensor> movedPart(const Tensor& tensor, const Spec& from, const Placements& to) const {
+  Result<Tensor> movedPart(const Tensor& tensor, const Spec& from, const Placements& to, std::string operand) const {
     const bool isPlain = specOf(tensor) == nullptr;
     const Tensor part = isPlain ? tensor : local(tensor);
     if (from.placements != to) {
       ShardedNode& node = m_nodes.back();
       const double cost = redistributeCost(from, to, mesh());
-      node.moved.push_back({placementsText(from.placements), placementsText(to), cost});
+      const auto source = m_sources.find(tensor.traced);
+      node.moved.push_back({placementsText(from.placements), placementsText(to), cost, std::move(operand),
+                            source == m_sources.end() ? std::string() : source->second});
       node.cost += cost;
     }
     return m_steps.redistribute(part, from, to);
+  }
+
+  static std::string operandName(const Dispatch& dispatch, std::size_t index) {
+    const ShardedOperand& operand = dispatch.operands[index];
+    const std::string& name = dispatch.args.op->schema.arguments[operand.argument].name;
+    return operand.item < 0 ? name : fmt::format("{}[{}]", name, operand.item);
+  }
+
+  static std::string textOfEach(const std::vector<Placements>& all) {
+    std::vector<std::string> texts;
+    for (const Placements& placements : all) texts.push_back(placementsText(placements));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  /// The cheapest strategies that were not taken: what there was to choose from. The first rank's are enough.
+  void noteOthers(const Dispatch& dispatch) const {
+    constexpr std::size_t mostOthers = 4;
+    if (std::ranges::any_of(m_coordinate, [](std::int64_t at) { return at != 0; })) return;
+    std::vector<std::pair<double, const Strategy*>> others;
+    for (const Strategy& strategy : dispatch.offered) {
+      if (strategy.inputs == dispatch.strategy.inputs) continue;
+      const double cost = costOf(dispatch.call, strategy);
+      if (std::isfinite(cost)) others.emplace_back(cost, &strategy);
+    }
+    std::ranges::stable_sort(others, {}, &std::pair<double, const Strategy*>::first);
+    if (others.size() > mostOthers) others.resize(mostOthers);
+    for (const auto& [cost, strategy] : others)
+      m_nodes.back().others.push_back({dispatch.args.op->schema.qualifiedName(), textOfEach(strategy->inputs),
+                                       textOfEach(strategy->outputs), cost});
   }
 
   Result<Value> runParts(const Dispatch& dispatch, const BoundArguments& parts) const {
@@ -96,13 +138,14 @@ class GraphSharder : public ShardedCaller {
   GraphSteps m_steps;
   mutable std::vector<Tensor> m_locals;  ///< by Tensor::traced: values of the rank's graph
   mutable std::vector<ShardedNode> m_nodes;
+  mutable std::map<int, std::string> m_sources;  ///< node by Tensor::traced
 };
 
 /// Notes which node is sharded, and makes its constants whole tensors of every rank.
 class NodeSharder : public Interpreter {
  public:
   NodeSharder(const GraphModule& module, const GraphSharder& sharder, Graph& own)
-      : Interpreter(module, sharder), m_sharder(sharder), m_own(own) {}
+      : Interpreter(module, sharder), m_whole(module.graph), m_sharder(sharder), m_own(own) {}
 
  protected:
   Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
@@ -117,12 +160,19 @@ class NodeSharder : public Interpreter {
     KERF_TRY(const Value value, Interpreter::getAttr(node));
     if (!value.isTensor()) return value;
     begin(node);
-    m_sharder.nodes().back().placements = placementsText(Placements(m_sharder.mesh().dims()));
-    return Value(m_sharder.own(value.tensor(), value.tensor(), Placements(m_sharder.mesh().dims())));
+    const Placements everywhere(m_sharder.mesh().dims());
+    m_sharder.nodes().back().placements = placementsText(everywhere);
+    const Value whole(m_sharder.own(value.tensor(), value.tensor(), everywhere));
+    m_sharder.nameSource(whole, node.name());
+    return whole;
   }
 
  private:
-  void begin(const Node& node) { m_sharder.nodes().push_back({node.name(), node.target(), {}, {}, {}, 0}); }
+  void begin(const Node& node) {
+    ShardedNode sharded{node.name(), node.target(), {}, {}, {}, 0};
+    for (const NodeId input : node.inputs()) sharded.inputs.push_back(m_whole.node(input).name());
+    m_sharder.nodes().push_back(std::move(sharded));
+  }
 
   /// The placements of a result's first tensor.
   const Spec* firstSpec(const Value& value) const {
@@ -137,6 +187,7 @@ class NodeSharder : public Interpreter {
   Result<Value> named(const Node& node, Result<Value> result) {
     if (const Spec* spec = result ? firstSpec(*result) : nullptr)
       m_sharder.nodes().back().placements = placementsText(spec->placements);
+    if (result) m_sharder.nameSource(*result, node.name());
     const bool isPlaced = result && result->isTensor() && m_sharder.specOf(result->tensor()) != nullptr;
     if (!isPlaced) return result;
     KERF_TRY(const Argument held, m_sharder.tracer().argumentOf(Value(m_sharder.local(result->tensor()))));
@@ -146,6 +197,7 @@ class NodeSharder : public Interpreter {
     return result;
   }
 
+  const Graph& m_whole;
   const GraphSharder& m_sharder;
   Graph& m_own;
   std::set<NodeId> m_named;
@@ -192,7 +244,9 @@ Result<Value> addInput(const Node& node, const Placements& placements, GraphShar
       isWhole ? metaTensor(tensor.dtype(), tensor.sizes(), tensor.strides()) : metaTensor(tensor.dtype(), sizes);
   KERF_TRY(const Value local, sharder.tracer().placeholder(node.name(), part));
   sharder.nodes().push_back({node.name(), "placeholder", {}, {}, placementsText(placements), 0});
-  return Value(sharder.own(local.tensor(), tensor, placements));
+  const Value own(sharder.own(local.tensor(), tensor, placements));
+  sharder.nameSource(own, node.name());
+  return own;
 }
 
 /// What the rank's graph gives, and the placements of its tensors.

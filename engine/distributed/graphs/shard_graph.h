@@ -13,8 +13,17 @@ namespace kerf::inline distributed::inline graphs {
 
 /// Another placement that a node needed.
 struct MovedOperand {
-  std::string from, to;  ///< "[S(0)]"
-  double cost = 0;       ///< PyTorch's estimate in microseconds
+  std::string from, to;      ///< "[S(0)]"
+  double cost = 0;           ///< PyTorch's estimate in microseconds
+  std::string operand = {};  ///< the op's name for it: "mat2", "tensors[1]"; empty: of a step
+  std::string source = {};   ///< the node that it is; empty: a value within the node
+};
+
+/// A strategy that was not taken.
+struct OtherStrategy {
+  std::string call;             ///< the overload
+  std::string inputs, outputs;  ///< "[S(0)], [R]"
+  double cost = 0;              ///< of redistributing the operands, in microseconds
 };
 
 /// What became of one node of the graph.
@@ -24,6 +33,8 @@ struct ShardedNode {
   std::vector<MovedOperand> moved;
   std::string placements;  ///< of its (first) result
   double cost = 0;
+  std::vector<std::string> inputs = {};    ///< the nodes that it takes
+  std::vector<OtherStrategy> others = {};  ///< the cheapest of each call
 };
 
 struct ShardedGraph {
