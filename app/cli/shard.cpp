@@ -138,7 +138,8 @@ void addShard(CommandLine& line) {
   auto& command = line.add("shard", "Shard a graph over a mesh of ranks: one graph per rank, with collectives",
                            "  kerf shard model.pt2 --mesh 4 --placement x=S0\n"
                            "  kerf shard layer.txt --mesh 2,2 --placement w=R,S1 --why mm\n"
-                           "  kerf shard layer.txt --mesh 4 --placement x=S0 -o ranks");
+                           "  kerf shard layer.txt --mesh 4 --placement x=S0 -o ranks\n"
+                           "  kerf shard dynamic.txt --mesh 4 --placement x=S0 --sym s0=8");
   auto options = std::make_shared<ShardCommand>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id of a graph")->required();
   command.add_option("--mesh", options->mesh, "Sizes of the mesh: 4, or 2,2")->type_name("SIZES")->required();
@@ -150,8 +151,7 @@ void addShard(CommandLine& line) {
   command
       .add_option("--why", options->why,
                   "Where the placement of a node comes from: its strategy, others with their costs, and what it takes, "
-                  "back to the "
-                  "inputs")
+                  "back to the inputs")
       ->type_name("NODE");
   command.add_flag("--gather", options->request.wholeOutputs, "Gather the results on every rank");
   command
@@ -159,6 +159,8 @@ void addShard(CommandLine& line) {
           "-o,--output", options->output,
           "Folder for the graph of each rank (rank0.txt, …), and for sharding.json, which says how they are placed")
       ->type_name("DIR");
+  addInputOptions(command, options->request.graph);
+  addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runShard(context, *options); });
 }
 

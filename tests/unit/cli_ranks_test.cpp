@@ -51,6 +51,23 @@ TEST_F(RanksCommandTest, SaysWhereAPlacementComesFrom) {
   EXPECT_THAT(why("w2"), HasSubstr("w2 is an input, placed as [S(0)] by --placement w2=S0\n"));
 }
 
+/// Sizes that are symbols get numbers as in every other command: parts have sizes.
+TEST_F(RanksCommandTest, ShardsSymbolicSizes) {
+  const std::string graph = write("dynamic.txt", R"(def forward(self, x: "f32[s0, 6]"):
+    e = torch.ops.aten.exp.default(x)
+    t = torch.ops.aten.sum.dim_IntList(e, [1])
+    return (t,)
+)")
+                                .string();
+  const auto doc = runJson({"shard", graph, "--mesh", "4", "--placement", "x=S0", "--sym", "s0=8"});
+  EXPECT_EQ(doc["outputs"], json({"[S(0)]"})) << doc.dump();
+  EXPECT_TRUE(doc["is_run"]);
+  EXPECT_EQ(doc["difference"], 0);
+  EXPECT_THAT(doc["ranks"][3].get<std::string>(), HasSubstr("x: \"f32[2, 6]"));
+  EXPECT_EQ(run({"shard", graph, "--mesh", "4", "--inputs", "ones", "--sym", "s0=2"}).status, 0);
+  EXPECT_THAT(run({"shard", graph, "--mesh", "4"}).errors, HasSubstr("give values for the symbols s0"));
+}
+
 TEST_F(RanksCommandTest, RunsAllRanksOfAFolder) {
   const auto doc = runJson({"run", sharded()});
   ASSERT_EQ(doc["ranks"].size(), 4U);
