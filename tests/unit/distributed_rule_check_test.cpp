@@ -17,6 +17,19 @@ TEST(ShardingRules, AreRightForEveryPlacement) {
   }
 }
 
+/// Ops whose placements follow from their decompositions, with arguments that are sizes of whole tensors.
+TEST(ShardingRules, AreRightWhereDecompositionsPlace) {
+  for (const char* op : {"aten.native_group_norm.default", "aten.channel_shuffle.default"}) {
+    const RuleCheckOptions options{.pattern = op, .samples = 2, .combinations = 60, .isWide = true};
+    const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", options);
+    ASSERT_TRUE(proofs) << proofs.error().text();
+    for (const RuleProof& proof : *proofs) {
+      EXPECT_GT(proof.right, 0) << proof.op;
+      EXPECT_EQ(proof.wrong, 0) << proof.op << ": " << (proof.findings.empty() ? "" : proof.findings[0]);
+    }
+  }
+}
+
 TEST(ShardingRules, AreFoundByTheirOp) {
   const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", {.pattern = "aten.mm.default", .samples = 1});
   ASSERT_TRUE(proofs) << proofs.error().text();

@@ -150,7 +150,7 @@ struct ShardingProofs {
 struct ShardingCheckRequest {
   using Answer = ShardingProofs;
   static constexpr std::string_view name = "sharding_check";
-  std::string pattern;     ///< part of an overload's name; empty: all
+  std::string pattern;     ///< part of an overload's name, or a pattern with *; empty: all
   std::string recordings;  ///< recorded calls; empty: those that the build knows
   int samples = 4;
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/protocol/query_text.h"
 #include "app/workbench/protocol/ranks.h"
 #include "app/workbench/ranks/rank_sharding.h"
 #include "app/workbench/workbench.h"
@@ -123,9 +124,12 @@ Result<ShardingProofs> perform(Workbench&, const ShardingCheckRequest& request, 
     const auto start = std::chrono::steady_clock::now();
     const std::filesystem::path folder =
         request.recordings.empty() ? recordingsFolder() / "opinfo" : std::filesystem::path(request.recordings);
-    KERF_TRY(const auto proofs, checkShardingRules(folder, {.pattern = request.pattern, .samples = request.samples}));
+    RuleCheckOptions options{.pattern = request.pattern, .samples = request.samples, .isWide = true};
+    if (request.pattern.find('*') != std::string::npos)
+      options.matches = [&](std::string_view name) { return globMatches(request.pattern, name); };
+    KERF_TRY(const auto proofs, checkShardingRules(folder, options));
     if (proofs.empty())
-      return fail(ErrorCode::NotFound, "no recorded call of an op with a sharding rule is named like '{}'",
+      return fail(ErrorCode::NotFound, "no recorded call of an op that can be placed is named like '{}'",
                   request.pattern);
     ShardingProofs answer;
     for (const RuleProof& proof : proofs)

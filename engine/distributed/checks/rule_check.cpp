@@ -68,6 +68,11 @@ Result<Tensor> partOf(const Tensor& whole, const Placement& placement, std::int6
   }
   if (placement.reduction == "sum") return callTensorOp("aten.mul.Scalar"_op, {whole, weight});
   if (placement.reduction == "avg") return callTensorOp("aten.mul.Scalar"_op, {whole, weight * double(count)});
+  if (placement.reduction == "product") {  // powers of two: exact
+    KERF_TRY(const Tensor ones, callTensorOp("aten.ones_like.default"_op, {whole}));
+    if (index > 0) return callTensorOp("aten.mul.Scalar"_op, {ones, 2.0});
+    return callTensorOp("aten.mul.Scalar"_op, {whole, std::ldexp(1.0, -int(count - 1))});
+  }
   const double distance = index == 0 ? 0 : placement.reduction == "max" ? -1.0 : 1.0;
   return callTensorOp("aten.add.Scalar"_op, {whole, distance});
 }
@@ -80,11 +85,15 @@ bool isFinite(const Tensor& tensor) {
 }
 
 /// What an operand may be placed like along one dimension of a mesh.
-std::vector<Placement> optionsOf(const Tensor& tensor) {
+std::vector<Placement> optionsOf(const Tensor& tensor, bool isWide) {
+  constexpr std::int64_t factor = 2, leastStriped = 8;  // two stripes on four ranks
   std::vector<Placement> options{Placement::replicate()};
   for (std::int64_t d = 0; d < tensor.dim(); ++d) options.push_back(Placement::shard(d));
-  if (isFloating(tensor.dtype()) && isFinite(tensor))
-    for (const char* op : {"sum", "avg", "max", "min"}) options.push_back(Placement::partial(op));
+  for (std::int64_t d = 0; isWide && d < tensor.dim(); ++d)
+    if (tensor.size(d) >= leastStriped) options.push_back(Placement::strided(d, factor));
+  if (!isFloating(tensor.dtype()) || !isFinite(tensor)) return options;
+  for (const char* op : {"sum", "avg", "max", "min"}) options.push_back(Placement::partial(op));
+  if (isWide) options.push_back(Placement::partial("product"));
   return options;
 }
 
@@ -241,7 +250,7 @@ void prove(const Sample& sample, const DeviceMesh& mesh, const RuleCheckOptions&
   std::vector<std::vector<Placement>> choices;
   double total = 1;
   for (const Tensor& tensor : sample.tensors) {
-    choices.push_back(optionsOf(tensor));
+    choices.push_back(optionsOf(tensor, options.isWide));
     total *= std::pow(double(choices.back().size()), double(mesh.dims()));
   }
   const auto count = std::uint64_t(std::min(total, double(options.combinations)));
@@ -277,9 +286,15 @@ void prove(const Sample& sample, const DeviceMesh& mesh, const RuleCheckOptions&
   }
 }
 
-bool isProvable(const OpInfo& op) {
+/// Ops without a rule are placed by their decompositions, or whole; a call without results proves nothing.
+bool isProvable(const OpInfo& op, bool isWide) {
   if (has(op.traits, OpTrait::Random | OpTrait::DataDependent | OpTrait::Impure)) return false;
-  return findShardingRule(op.id) != nullptr || has(op.traits, OpTrait::Pointwise);
+  return findShardingRule(op.id) != nullptr || has(op.traits, OpTrait::Pointwise) || isWide;
+}
+
+bool isAsked(const std::string& name, const RuleCheckOptions& options) {
+  if (options.matches) return options.matches(name);
+  return name.find(options.pattern) != std::string::npos;
 }
 
 std::optional<Sample> sampleOf(const RecordedCall& call, const OpInfo& op) {
@@ -325,9 +340,9 @@ Result<std::vector<RuleProof>> checkShardingRules(const std::filesystem::path& r
     const std::size_t at = line.find("\"op\": \"");
     const std::size_t start = at == std::string::npos ? line.find("\"op\":\"") + 6 : at + 7;
     const std::string name = line.substr(start, line.find('"', start) - start);
-    if (!options.pattern.empty() && name.find(options.pattern) == std::string::npos) continue;
+    if (!isAsked(name, options)) continue;
     const OpInfo* op = findOp(name);
-    if (op == nullptr || !isProvable(*op)) continue;
+    if (op == nullptr || !isProvable(*op, options.isWide)) continue;
     RuleProof& proof = proofs[name];
     proof.op = name;
     if (proof.samples >= options.samples) continue;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/support/result.h"
@@ -22,13 +23,15 @@ struct RuleProof {
 };
 
 struct RuleCheckOptions {
-  std::string pattern;     ///< part of an overload's name; empty: all
-  int samples = 4;         ///< recorded calls of each overload
-  int combinations = 160;  ///< of placements, for each sample and mesh
+  std::string pattern;                                      ///< part of an overload's name; empty: all
+  std::function<bool(std::string_view name)> matches = {};  ///< in place of `pattern`
+  int samples = 4;                                          ///< recorded calls of each overload
+  int combinations = 160;                                   ///< of placements, for each sample and mesh
+  bool isWide = false;  ///< ops that no rule and no trait places too; stripes and products among the placements
   std::stop_token stop = {};
 };
 
-/// Proofs of all overloads that have a rule or shard alike by trait and of which `recordings` (OpInfo calls) holds a
+/// Proofs of all overloads that have a rule or shard alike by trait, or of all that are placed at all, and of which `recordings` (OpInfo calls) holds a
 /// call, by name. Partial values are parts that cannot cancel: weights of changing signs, with exact sums. NotFound where there are no
 /// recordings.
 Result<std::vector<RuleProof>> checkShardingRules(const std::filesystem::path& recordings,
