@@ -19,11 +19,15 @@ void printGroups(const std::vector<RankGroupDoc>& groups) {
   for (const auto& group : groups) fmt::print("    {}: {}\n", ranksName(group.ranks), group.what);
 }
 
+std::string graphsText(const RanksDoc& doc) {
+  if (doc.comparedGraphs == 0) return "no graphs: flight records say what was issued";
+  if (doc.graphs.empty()) return "every graph the same";
+  return counted(std::int64_t(doc.graphs.size()), "graph") + " not the same on all ranks";
+}
+
 void printRanks(const RanksDoc& doc) {
   fmt::print("{}: {} {}, {}\n", ranksName(doc.ranks), doc.timeline.size(),
-             doc.timeline.size() == 1 ? "collective" : "collectives",
-             doc.graphs.empty() ? std::string("every graph the same")
-                                : counted(std::int64_t(doc.graphs.size()), "graph") + " not the same on all ranks");
+             doc.timeline.size() == 1 ? "collective" : "collectives", graphsText(doc));
   if (!doc.absent.empty()) fmt::print("{}: no file, nothing is known\n", ranksName(doc.absent));
   for (const auto& log : doc.torn)
     fmt::print("rank {}'s log ({}) ends {}: nothing is known of what comes then\n", log.rank, log.file,
@@ -50,12 +54,12 @@ void printRanks(const RanksDoc& doc) {
                counted(doc.uncomparedMessages, "message"));
   for (const auto& culprit : doc.culprits) {
     if (culprit.isUnfinished)
-      fmt::print("collective {}, {}, does not end: {} wait{} in it\n", culprit.number, culprit.collective,
-                 ranksName(culprit.waiting), culprit.waiting.size() == 1 ? "s" : "");
+      fmt::print("collective {} of {}, {}, does not end: {} wait{} in it\n", culprit.number, culprit.group,
+                 culprit.collective, ranksName(culprit.waiting), culprit.waiting.size() == 1 ? "s" : "");
     else
-      fmt::print("{} {} {} where {} wait{} in collective {}, {}\n", ranksName(culprit.ranks),
+      fmt::print("{} {} {} where {} wait{} in collective {} of {}, {}\n", ranksName(culprit.ranks),
                  culprit.ranks.size() == 1 ? "issues" : "issue", culprit.mismatch, ranksName(culprit.waiting),
-                 culprit.waiting.size() == 1 ? "s" : "", culprit.number, culprit.collective);
+                 culprit.waiting.size() == 1 ? "s" : "", culprit.number, culprit.group, culprit.collective);
     fmt::print("  done last:\n");
     printGroups(culprit.lastDone);
   }

@@ -110,6 +110,8 @@ void printShard(const ShardedGraphDoc& doc) {
 
 Result<void> writeGraphs(const ShardedGraphDoc& doc, const std::string& folder) {
   std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
+    return fail(ErrorCode::BadUsage, "{} is a file: the graphs of the ranks go to a folder", folder);
   std::filesystem::create_directories(folder, error);
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank)
     KERF_CHECK(

@@ -147,6 +147,19 @@ TEST_F(RanksCommandTest, VerifiesPassesOnCollectives) {
   EXPECT_EQ(doc["checks"][1]["what"], "waits sunk");
 }
 
+TEST_F(RanksCommandTest, SaysOnceThatRanksDoNotRun) {
+  const std::string ranks = sharded();
+  edit(ranks + "/rank1.txt", "'sum'", "'max'");
+  const auto doc = runJson({"verify", ranks}, 1);
+  EXPECT_TRUE(doc["checks"].empty()) << doc.dump();
+  EXPECT_THAT(doc["failure"].get<std::string>(), HasSubstr("rank 1 calls all_reduce of max"));
+  const std::string warnings = run({"run", ranks}).errors;
+  const std::size_t first = warnings.find("the graph has no data");
+  ASSERT_NE(first, std::string::npos) << warnings;
+  EXPECT_EQ(warnings.find("the graph has no data", first + 1), std::string::npos) << warnings;
+  EXPECT_EQ(run({"shard", layer(), "--mesh", "2", "-o", ranks + "/rank0.txt"}).status, 2);
+}
+
 TEST_F(RanksCommandTest, MinifiesCollectivesThatDoNotMeet) {
   const std::string ranks = sharded(), small = (folder / "small").string();
   edit(ranks + "/rank1.txt", "'sum'", "'max'");

@@ -108,6 +108,15 @@ TEST(RankReplays, RefuseAGroupOfAnotherSizeThanItsCallsSay) {
   EXPECT_EQ(groupsNamedBy(programs).error().message.substr(0, 20), "rank 0: node gather:");
 }
 
+TEST(RankReplays, ListTheReductionsThereAre) {
+  std::vector<RankProgram> programs = twoRanks("frob");
+  programs[0] = programs[1];
+  const Replay replay = replayRanks(programs, {});
+  ASSERT_FALSE(replay.ran);
+  EXPECT_EQ(replay.ran.error().message,
+            "there is no reduction 'frob': sum, avg, product, min, max, band, bor and bxor are");
+}
+
 /// Ranks of [3, 4] and [2, 4] would be no result that the graph's shapes tell.
 TEST(RankReplays, RefuseToScatterUnevenRows) {
   std::vector<RankProgram> programs;

@@ -103,8 +103,9 @@ struct CulpritDoc {
   std::vector<RankGroupDoc> lastDone;
   bool isUnfinished = false;  ///< all its ranks issue it, and it ends nowhere
   std::size_t row = 0;        ///< of the timeline
+  std::string group = {};     ///< "group '0'"; of messages "0 -> 1 in group 0"
 
-  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished, row)
+  KERF_FIELDS(ranks, waiting, number, collective, mismatch, lastDone, isUnfinished, row, group)
 };
 /// A log that ends in the middle.
 struct TornLogDoc {
@@ -123,8 +124,9 @@ struct RanksDoc {
   std::vector<CulpritDoc> culprits;     ///< the first collective that does not meet; none where all do
   std::int64_t uncomparedMessages = 0;  ///< whose other end is in no record, or in one without its first entries
   std::vector<TornLogDoc> torn;         ///< of these ranks nothing is said beyond what their logs have
+  std::int64_t comparedGraphs = 0;      ///< 0: flight records alone
 
-  KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages, torn)
+  KERF_FIELDS(ranks, absent, graphs, timeline, culprits, uncomparedMessages, torn, comparedGraphs)
 };
 struct RanksRequest {
   using Answer = RanksDoc;

@@ -120,6 +120,11 @@ Result<RankRunsDoc> verifyStages(const RankStages& stages, const RankWorld& worl
   for (std::size_t i = 0; i < stages.graphs.size(); ++i) {
     KERF_TRY(const auto wide, ranksInFloat64(stages.graphs[i].programs));
     const std::string of = stages.graphs.size() == 1 ? std::string() : stages.names[i].name + ": ";
+    if (const Replay own = replayOver(world, wide, {}); !own.ran) {  // nothing to compare with
+      doc.failure = of + own.ran.error().text();
+      doc.failedRank = own.failedRank;
+      return doc;
+    }
     KERF_CHECK(checkPasses(wide, of, world, doc));
     for (std::size_t k = i + 1; k < stages.graphs.size(); ++k) {
       if (stages.names[i].compileId != stages.names[k].compileId || !takeTheSame(stages.graphs[i], stages.graphs[k]))

@@ -1,5 +1,9 @@
 #include "app/workbench/ranks/rank_sources.h"
 
+#include <memory>
+#include <set>
+#include <string>
+
 #include "app/workbench/protocol/rank_files.h"
 #include "engine/accuracy/same.h"
 #include "engine/distributed/replay/whole_values.h"
@@ -25,18 +29,30 @@ Result<std::vector<std::filesystem::path>> filesOfAllRanks(const std::filesystem
   return result;
 }
 
+/// The job, with each note told once: files of ranks are alike.
+Job tellingOnce(const Job& job) {
+  Job once = job;
+  once.onEvent = [onEvent = job.onEvent, told = std::make_shared<std::set<std::string>>()](const JobEvent& event) {
+    const auto* note = std::get_if<NoteEvent>(&event);
+    if (note != nullptr && !told->insert(note->text).second) return;
+    if (onEvent) onEvent(event);
+  };
+  return once;
+}
+
 }  // namespace
 
 Result<RankSources> rankSources(Workbench& bench, const GraphAddress& address, const std::string& graph,
                                 const Job& job) {
   KERF_TRY(const auto files, filesOfAllRanks(splitRanksAddress(address.text).first));
+  const Job once = tellingOnce(job);
   RankSources result;
   for (const auto& file : files) {
     GraphAddress own = address;
     own.text = graph.empty() ? file.string() : fmt::format("{}#{}", file.string(), graph);
     own.seed += result.sources.size();
-    KERF_TRY(GraphSource found, resolveGraph(bench, own, job));
-    KERF_TRY(RunnableGraph source, runnable(std::move(found), job));
+    KERF_TRY(GraphSource found, resolveGraph(bench, own, once));
+    KERF_TRY(RunnableGraph source, runnable(std::move(found), once));
     result.programs.push_back({source.graph().module, source.inputs});
     result.sources.push_back(std::move(source));
   }

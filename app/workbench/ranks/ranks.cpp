@@ -113,8 +113,9 @@ Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
     doc.timeline.push_back({row.number, row.compileId, docsOf(row.groups)});
   if (const auto& culprit = diagnosis.culprit)
     doc.culprits.push_back({culprit->ranks, culprit->waiting, culprit->number, culprit->collective, culprit->mismatch,
-                            docsOf(culprit->lastDone), culprit->isUnfinished, culprit->row});
+                            docsOf(culprit->lastDone), culprit->isUnfinished, culprit->row, culprit->group});
   doc.uncomparedMessages = diagnosis.uncomparedMessages;
+  doc.comparedGraphs = diagnosis.comparedGraphs;
   for (const TornLog& log : diagnosis.torn) doc.torn.push_back({log.rank, log.file, log.line, log.compileId});
   return doc;
 }

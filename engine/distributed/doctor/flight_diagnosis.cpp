@@ -323,12 +323,14 @@ Result<RanksDiagnosis> diagnoseFlights(const std::vector<FlightLog>& logs) {
   if (wrong != rows.end()) {
     diagnosis.culprit = culpritOfRow(wrong->row);
     diagnosis.culprit->row = std::size_t(wrong - rows.begin());
+    diagnosis.culprit->group = wrong->row.compileId;
     diagnosis.culprit->lastDone = doneBefore(*wrong, flights);
   } else if (going != rows.end()) {
     const RankGroup& all = going->row.groups[0];
     diagnosis.culprit =
         Culprit{all.ranks, going->row.number, all.what, "a call that does not end", all.ranks, {}, true};
     diagnosis.culprit->row = std::size_t(going - rows.begin());
+    diagnosis.culprit->group = going->row.compileId;
     diagnosis.culprit->lastDone = doneBefore(*going, flights);
   }
   return diagnosis;

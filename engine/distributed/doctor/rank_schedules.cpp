@@ -81,6 +81,7 @@ std::optional<Culprit> culpritOf(const std::vector<RankLog>& logs, const std::ve
   Culprit culprit = culpritOfRow(*row);
   culprit.row = std::size_t(row - timeline.begin());
   const MeetingPoint& point = points[culprit.row];
+  culprit.group = fmt::format("group '{}'", point.group);
   std::vector<RankItem> before;
   for (const RankLog& log : logs) {
     if (!isMember(log, point.group)) continue;

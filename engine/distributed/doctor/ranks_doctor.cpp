@@ -382,6 +382,7 @@ Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   }
   diagnosis.absent = absentRanks(diagnosis.ranks, flights);
   for (const auto& [rank, log] : torn) diagnosis.torn.push_back(log);
+  diagnosis.comparedGraphs = std::int64_t(keys.size());
   for (const GraphKey& key : keys)
     if (auto found = differing(key, logs)) diagnosis.graphs.push_back(std::move(*found));
   const std::vector<MeetingPoint> points = meetingPoints(logs);

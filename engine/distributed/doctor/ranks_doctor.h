@@ -65,6 +65,7 @@ struct Culprit {
   std::vector<RankGroup> lastDone;  ///< what each rank did before
   bool isUnfinished = false;        ///< all issue it and nobody deviates, but it ends nowhere: `ranks` are all of them
   std::size_t row = 0;              ///< of the timeline
+  std::string group = {};           ///< "group '0'", as the first rank names it; of messages "0 -> 1 in group 0"
 };
 
 /// A rank whose log ends in the middle: what it did then is not known, and nothing is said of it.
@@ -79,6 +80,7 @@ struct RanksDiagnosis {
   std::vector<int> ranks;
   std::vector<TornLog> torn;
   std::vector<int> absent;  ///< ranks that others name or that are missing between them: nothing is known of those
+  std::int64_t comparedGraphs = 0;  ///< how many graphs the ranks have together; 0: records alone
   std::vector<DifferingGraph> graphs;
   std::vector<TimelineRow> timeline;
   /// Records of messages whose other end is in no record, or in a ring that has rolled.

@@ -68,7 +68,9 @@ std::string describe(const Tensor& tensor) {
 
 Result<Tensor> reduceTensors(std::string_view op, const std::vector<Tensor>& tensors) {
   const auto found = std::ranges::find(reductions(), op, &Reduction::name);
-  if (found == reductions().end()) return fail(ErrorCode::BadInput, "there is no reduction '{}'", op);
+  if (found == reductions().end())
+    return fail(ErrorCode::BadInput, "there is no reduction '{}': sum, avg, product, min, max, band, bor and bxor are",
+                op);
   Tensor result = tensors[0];
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     KERF_TRY(result, callTensorOp(found->op, {result, tensors[i]}));
