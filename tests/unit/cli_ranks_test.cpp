@@ -60,7 +60,7 @@ TEST_F(RanksCommandTest, ShardsSymbolicSizes) {
 )")
                                 .string();
   const auto doc = runJson({"shard", graph, "--mesh", "4", "--placement", "x=S0", "--sym", "s0=8"});
-  EXPECT_EQ(doc["outputs"], json({"[S(0)]"})) << doc.dump();
+  EXPECT_EQ(doc["outputs"], json::array({"[S(0)]"})) << doc.dump();
   EXPECT_TRUE(doc["is_run"]);
   EXPECT_EQ(doc["difference"], 0);
   EXPECT_THAT(doc["ranks"][3].get<std::string>(), HasSubstr("x: \"f32[2, 6]"));
@@ -109,7 +109,7 @@ TEST_F(RanksCommandTest, NamesTheRankOfAMeshOfTwoDimensions) {
   const json sharding = json::parse(file, nullptr, false);
   EXPECT_EQ(sharding["mesh"], json({2, 2})) << sharding.dump();
   EXPECT_EQ(sharding["nodes"][0]["placements"], "[S(0), R]");
-  EXPECT_EQ(sharding["outputs"], json({"[S(0), R]"}));
+  EXPECT_EQ(sharding["outputs"], json::array({"[S(0), R]"}));
   edit(to + "/rank2.txt", "aten.relu.default", "aten.neg.default");
   const auto wrong = runJson({"compare", to, "--against", layer()}, 1);
   EXPECT_EQ(wrong["checks"][0]["text"], "differs on rank 2") << wrong.dump();

@@ -242,6 +242,11 @@ TEST(WholeValues, FitUnderPlacementsThatAreKnown) {
     const Fit apart = fitUnder(*parts, whole, {Placement::shard(1), Placement::shard(1)}, *mesh, isSame);
     EXPECT_TRUE(apart.hasOtherSizes || !apart.wrong.empty()) << placementsText(placements);
   }
+  const auto three = DeviceMesh::ofSizes({3});
+  const auto sum = partsUnder(whole, {Placement::partial()}, *three);  // thirds would be rounded
+  ASSERT_TRUE(sum) << sum.error().text();
+  EXPECT_TRUE(isSame((*sum)[0], whole));
+  EXPECT_EQ((*sum)[2].itemAsDouble(5), 0);
   auto parts = *partsUnder(whole, all[1], *mesh);
   EXPECT_EQ(fitOf(parts, whole, *mesh, isSame).placement, "[S(0), S(1)]");
   parts[2].data<double>()[0] += 1;

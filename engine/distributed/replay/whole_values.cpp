@@ -81,7 +81,22 @@ Result<std::vector<Tensor>> partsUnder(const Tensor& whole, const Placements& pl
     return fail(ErrorCode::ShapeMismatch, "a tensor of {} dimensions cannot be placed as {} on the mesh {}",
                 whole.dim(), placementsText(placements), mesh.text());
   const std::vector<Tensor> everywhere(std::size_t(mesh.ranks()), whole);
-  return moved(everywhere, {Placements(mesh.dims()), whole.sizes(), whole.dtype()}, placements, mesh);
+  Placements unsummed = placements;
+  for (Placement& placement : unsummed)
+    if (placement.isPartialOf("sum")) placement = Placement::replicate();
+  KERF_TRY(std::vector<Tensor> parts,
+           moved(everywhere, {Placements(mesh.dims()), whole.sizes(), whole.dtype()}, unsummed, mesh));
+  for (int rank = 0; rank < mesh.ranks(); ++rank) {
+    const Sizes coordinate = mesh.coordinate(rank);
+    bool isFirst = true;  // of every sum: shares would be rounded
+    for (std::size_t dim = 0; dim < mesh.dims(); ++dim)
+      isFirst = isFirst && (!placements[dim].isPartialOf("sum") || coordinate[dim] == 0);
+    Tensor& part = parts[std::size_t(rank)];
+    if (!isFirst) {
+      KERF_TRY(part, Tensor::zeros(part.dtype(), part.sizes()));
+    }
+  }
+  return parts;
 }
 
 Fit fitUnder(const std::vector<Tensor>& parts, const Tensor& whole, const Placements& placements,

@@ -18,8 +18,8 @@ namespace kerf::inline distributed::inline replay {
 std::optional<Placements> placementsOfSizes(const Sizes& whole, const std::vector<Sizes>& parts,
                                             const DeviceMesh& mesh);
 
-/// Every rank's part of a whole tensor, as redistributing it makes them: of a pending sum the first rank has all.
-/// ShapeMismatch for a dimension that the tensor has not.
+/// Every rank's part of a whole tensor: of a pending sum the first rank has all, and the others zeros. ShapeMismatch for a
+/// dimension that the tensor has not; UnsupportedOp for pending products.
 Result<std::vector<Tensor>> partsUnder(const Tensor& whole, const Placements& placements, const DeviceMesh& mesh);
 
 using SameTensor = std::function<bool(const Tensor& own, const Tensor& whole)>;
