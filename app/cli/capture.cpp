@@ -77,7 +77,8 @@ void addCapture(CommandLine& line) {
       "  kerf capture bug.py\n"
       "  kerf capture bug.py:Model.forward --explain\n"
       "  kerf capture bug.py --repro-after dynamo\n"
-      "  kerf capture train.py --timeout 300 --json");
+      "  kerf capture train.py --timeout 300 --json\n"
+      "  kerf capture train_ddp.py --ranks 4");
   auto choice = std::make_shared<CaptureChoice>();
   CaptureProgramRequest& request = choice->request;
   command.add_option("FILE", request.path, "Python program; FILE.py:NAME compiles that function or class of it")
@@ -94,6 +95,12 @@ void addCapture(CommandLine& line) {
       ->check(CLI::IsMember({"true", "false", "auto"}));
   command.add_flag("--fullgraph", request.fullgraph,
                    "A graph break is an error, whatever the program gives torch.compile");
+  command
+      .add_option("--ranks", request.ranks,
+                  "Run the program so often, each time as another rank of torch.distributed, as torchrun "
+                  "--nproc-per-node does")
+      ->envname("WORLD_SIZE")
+      ->check(CLI::Range(std::int64_t{1}, workbench::mostProgramRanks));
   command.add_flag("--explain", choice->explain, "Print reasons, hints and guards in full");
   command.add_option("--save", choice->save, "Write what --json prints to this file, too")->type_name("FILE");
   command

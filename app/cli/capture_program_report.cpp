@@ -1,5 +1,10 @@
 #include "app/cli/capture_program_report.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
 #include "app/cli/text_table.h"
 #include "engine/support/log.h"
 #include "engine/support/printable.h"
@@ -71,6 +76,44 @@ void printStored(const ProgramDoc& doc, const Json& log) {
   for (const Json& note : listIn(log, "notes")) fmt::print("note: {}\n", escapedText(note.get<std::string>()));
 }
 
+/// Each line begins with its rank, as launchers of several processes print them.
+void printLinesOf(std::FILE* to, std::size_t rank, const std::string& text) {
+  const std::string printable = printableText(text);
+  for (std::size_t at = 0; at < printable.size();) {
+    const std::size_t end = std::min(printable.find('\n', at), printable.size());
+    fmt::print(to, "[rank{}]: {}\n", rank, printable.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+/// What was compiled, once for all ranks that made the same.
+void printRankCaptures(const ProgramDoc& doc, bool all) {
+  std::vector<std::size_t> left(doc.ranks.size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  while (!left.empty()) {
+    const ProgramDoc& first = doc.ranks[left.front()];
+    std::vector<std::size_t> same;
+    for (const std::size_t rank : left)
+      if (doc.ranks[rank].capture == first.capture) same.push_back(rank);
+    std::erase_if(left, [&](std::size_t rank) { return std::ranges::find(same, rank) != same.end(); });
+    const Json log = capturedJson(first);
+    if (listIn(log, "frames").empty() && listIn(log, "exported").empty() && listIn(log, "breaks").empty()) continue;
+    fmt::print("\nrank{} {}:", same.size() == 1 ? "" : "s", fmt::join(same, ", "));
+    printCaptured(log, all);
+    printStored(first, log);
+  }
+}
+
+void printRanks(const ProgramDoc& doc, bool all) {
+  for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) printLinesOf(stdout, rank, doc.ranks[rank].output);
+  for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) {
+    const ProgramDoc& one = doc.ranks[rank];
+    printLinesOf(stderr, rank, one.errors.empty() && one.exitStatus != 0 ? one.exception : one.errors);
+    if (one.isOutputCut) fmt::print(stderr, "rank {} printed more than Kerf keeps; the rest is lost\n", rank);
+  }
+  printRankCaptures(doc, all);
+}
+
 }  // namespace
 
 StoredProgram storedProgram(const ProgramDoc& doc) {
@@ -79,7 +122,7 @@ StoredProgram storedProgram(const ProgramDoc& doc) {
 }
 
 Json programJson(const ProgramDoc& doc) {
-  return {{"path", doc.path},
+  Json json = {{"path", doc.path},
           {"output", doc.output},
           {"errors", doc.errors},
           {"exit_status", doc.exitStatus},
@@ -88,9 +131,14 @@ Json programJson(const ProgramDoc& doc) {
           {"output_cut", doc.isOutputCut},
           {"captured", capturedJson(doc)},
           {"elapsed_ms", std::chrono::duration<double, std::milli>(doc.time).count()}};
+  if (doc.ranks.empty()) return json;
+  json["ranks"] = Json::array();
+  for (const ProgramDoc& rank : doc.ranks) json["ranks"].push_back(programJson(rank));
+  return json;
 }
 
 void printProgram(const ProgramDoc& doc, bool all) {
+  if (!doc.ranks.empty()) return printRanks(doc, all);
   fmt::print("{}", printableText(doc.output));
   if (!doc.errors.empty()) fmt::print(stderr, "{}", printableText(doc.errors));
   const Json log = capturedJson(doc);

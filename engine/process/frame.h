@@ -14,7 +14,7 @@
 namespace kerf::inline process {
 
 /// Raised whenever a message, or a field of one, changes: both sides must have the same.
-inline constexpr std::uint16_t protocolVersion = 8;
+inline constexpr std::uint16_t protocolVersion = 9;
 
 enum class FrameKind : std::uint16_t { Hello, Request, Cancel, Event, Answer, Failure, Log, Control };
 constexpr FrameKind lastOf(FrameKind) { return FrameKind::Control; }

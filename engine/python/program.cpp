@@ -22,7 +22,9 @@ Result<ProgramAnswer> runHere(const ProgramRequest& request, const ProgramEnviro
   KERF_CHECK(forgetEnvironment());
   if (!refuseInPython()) return fail(ErrorCode::Environment, "CPython takes no audit hook");
   KERF_CHECK(enterSandbox(answerPipe()));
-  return executeProgram(request, encode);
+  auto answer = executeProgram(request, encode);
+  if (environment.finish) environment.finish();
+  return answer;
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ struct ProgramEnvironment {
   std::span<const EmbeddedFile> files;
   /// Run in the child before the filter is set: imports and whatever needs files. May be null.
   std::function<Result<void>()> prepare;
+  /// Run in the child when the program is over, however it ended. May be null.
+  std::function<void()> finish;
 };
 
 struct ProgramLimits {

@@ -22,8 +22,8 @@ std::string exportOutput(const std::string& body) {
   const auto captured = workbench::runProgramText(text, request, {});
   EXPECT_TRUE(captured) << captured.error().text();
   if (!captured) return {};
-  EXPECT_EQ(captured->doc.errors, "");
-  return captured->doc.output;
+  EXPECT_EQ(captured->front().doc.errors, "");
+  return captured->front().doc.output;
 }
 
 TEST(DynamoExport, FixedSizesAndNumbersStayAsTheyWere) {

@@ -1,7 +1,9 @@
 // A program from its file to its end.
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -52,6 +54,21 @@ std::string withStored(const std::string& log, const ImportedCapture* stored, co
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// How a program ended, with where its graphs are stored now.
+ProgramDoc keptDoc(Workbench& bench, CapturedProgram& captured, const std::string& source) {
+  ProgramDoc& doc = captured.doc;
+  std::optional<ImportedCapture> kept;
+  if (hasCompiled(captured)) {
+    if (auto stored = keep(bench, captured, source))
+      kept = std::move(*stored);
+    else
+      captured.notes.push_back("the program is not stored: " + stored.error().text());
+  }
+  if (kept) doc.capture = kept->id;
+  doc.captured = withStored(doc.captured, kept ? &*kept : nullptr, captured.notes);
+  return std::move(doc);
+}
+
 }  // namespace
 
 ProgramPlace programPlace(const std::string& path) {
@@ -64,20 +81,20 @@ Result<ProgramDoc> perform(Workbench& bench, const CaptureProgramRequest& reques
   const std::string file = programPlace(request.path).file;
   KERF_TRY(const std::string text, readProgram(file));
   const auto start = std::chrono::steady_clock::now();
-  KERF_TRY(CapturedProgram captured, runProgramText(text, request, job.stop));
-  ProgramDoc& doc = captured.doc;
-  doc.path = file;
-  doc.time = std::chrono::steady_clock::now() - start;
-  std::optional<ImportedCapture> kept;
-  if (hasCompiled(captured)) {
-    if (auto stored = keep(bench, captured, text))
-      kept = std::move(*stored);
-    else
-      captured.notes.push_back("the program is not stored: " + stored.error().text());
+  KERF_TRY(std::vector<CapturedProgram> ranks, runProgramText(text, request, job.stop));
+  const auto time = std::chrono::steady_clock::now() - start;
+  std::vector<ProgramDoc> docs;
+  for (CapturedProgram& captured : ranks) {
+    captured.doc.path = file;
+    captured.doc.time = time;
+    docs.push_back(keptDoc(bench, captured, text));
   }
-  if (kept) doc.capture = kept->id;
-  doc.captured = withStored(doc.captured, kept ? &*kept : nullptr, captured.notes);
-  return std::move(doc);
+  if (docs.size() == 1) return std::move(docs.front());
+  ProgramDoc doc = docs.front();
+  const auto failed = std::ranges::find_if(docs, [](const ProgramDoc& rank) { return rank.exitStatus != 0; });
+  if (failed != docs.end()) doc.exitStatus = failed->exitStatus;
+  doc.ranks = std::move(docs);
+  return doc;
 }
 
 }  // namespace kerf::workbench

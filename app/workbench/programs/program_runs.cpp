@@ -2,7 +2,10 @@
 
 #ifdef KERF_HAS_PROGRAMS
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "engine/capture/repro/writer.h"
 #include "engine/capture/text/capture.h"
@@ -10,6 +13,7 @@
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/parser.h"
 #include "engine/torch_api/torch_environment.h"
+#include "engine/torch_distributed/rank_environment.h"
 
 namespace kerf::workbench {
 
@@ -91,28 +95,35 @@ Capture captureOf(const Value& graphs, const std::string& path, std::vector<std:
   return capture;
 }
 
-}  // namespace
+/// What a launcher of ranks tells each of them.
+std::string launchedAs(int rank, int ranks) {
+  return fmt::format(
+      "import os\nos.environ.update(RANK='{0}', LOCAL_RANK='{0}', WORLD_SIZE='{1}', LOCAL_WORLD_SIZE='{1}', GROUP_RANK='0', "
+      "MASTER_ADDR='localhost', MASTER_PORT='29500')\n",
+      rank, ranks);
+}
 
-Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
-                                       std::stop_token stop) {
+/// What runs, as the command asks for it.
+ProgramRequest programOf(const std::string& text, const CaptureProgramRequest& request) {
   const ProgramPlace place = programPlace(request.path);
   ProgramRequest program{.text = text, .name = std::filesystem::path(place.file).filename().string()};
   program.prologue = prologueOf(place, request);
   program.driver = tellsLog;
   program.driverAlways = true;
   if (!place.function.empty()) program.compiler = "torch._capture:code_of";
-  setGraphCompiler(compileProgramGraph, !request.backend.empty());
-  setGraphExporter(exportProgramGraph);
   program.limits.timeout = request.timeout;
   program.limits.memoryBytes = request.memoryBytes;
-  KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
+  return program;
+}
+
+Result<CapturedProgram> capturedProgram(ProgramAnswer answer, const std::string& file) {
   CapturedProgram captured;
   ProgramDoc& doc = captured.doc;
   if (!answer.answer.empty()) {
     KERF_TRY(const Value told, decodeObject(answer.answer));
     const ValueList& parts = told.isList() ? told.list() : ValueList();
     if (parts.size() == 2 && parts[0].as<std::string>()) doc.captured = *parts[0].as<std::string>();
-    if (parts.size() == 2) captured.capture = captureOf(parts[1], place.file, captured.notes);
+    if (parts.size() == 2) captured.capture = captureOf(parts[1], file, captured.notes);
   }
   doc.output = std::move(answer.output);
   doc.errors = std::move(answer.errors);
@@ -123,10 +134,79 @@ Result<CapturedProgram> runProgramText(const std::string& text, const CapturePro
   return captured;
 }
 
+/// A rank that gave no answer.
+CapturedProgram lostRank(const Error& error) {
+  CapturedProgram lost;
+  lost.doc.exitStatus = 1;
+  lost.doc.exception = error.text();
+  return lost;
+}
+
+/// What the other ranks are told of how one ended; empty: as it should.
+std::string endOfRank(const Result<ProgramAnswer>& answer) {
+  if (!answer) return fmt::format("failed ({})", answer.error().message);
+  if (answer->exitStatus == 0) return {};
+  return answer->exception.empty() ? fmt::format("ended with exit status {}", answer->exitStatus)
+                                   : fmt::format("failed ({})", answer->exception);
+}
+
+/// Each rank in a process of its own; all at once.
+Result<std::vector<CapturedProgram>> runRanksOf(const ProgramRequest& program, const std::string& file, int ranks,
+                                                const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds mostWaiting{30'000};
+  KERF_TRY(const auto world, SharedWorld::make(ranks, {.timeout = std::min(mostWaiting, program.limits.timeout / 2)}));
+  std::vector<std::optional<Result<ProgramAnswer>>> answers(std::size_t(ranks), std::nullopt);
+  {
+    std::vector<std::jthread> waiting;
+    for (int rank = 0; rank < ranks; ++rank)
+      waiting.emplace_back([&, rank] {
+        ProgramRequest own = program;
+        own.prologue = launchedAs(rank, ranks) + own.prologue;
+        own.limits.memoryBytes = std::max(program.limits.memoryBytes / ranks, std::int64_t{1} << 30);
+        const ProgramEnvironment environment = rankEnvironment(dynamoEnvironment(), world, rank);
+        auto& answer = answers[std::size_t(rank)];
+        answer = runProgram(own, environment, encodeObject, stop);
+        world->end(rank, endOfRank(*answer));
+      });
+  }
+  std::vector<CapturedProgram> captured;
+  for (auto& answer : answers) {
+    if (!*answer) {
+      const Error& error = answer->error();
+      if (error.code == ErrorCode::Environment || error.code == ErrorCode::Cancelled) return fail(error);
+      captured.push_back(lostRank(error));
+      continue;
+    }
+    KERF_TRY(CapturedProgram one, capturedProgram(std::move(**answer), file));
+    captured.push_back(std::move(one));
+  }
+  return captured;
+}
+
+}  // namespace
+
+Result<std::vector<CapturedProgram>> runProgramText(const std::string& text, const CaptureProgramRequest& request,
+                                                    std::stop_token stop) {
+  if (request.ranks < 1 || request.ranks > mostProgramRanks)
+    return fail(ErrorCode::BadUsage, "a program runs as 1 to {} ranks, not as {}", mostProgramRanks, request.ranks);
+  setGraphCompiler(compileProgramGraph, !request.backend.empty());
+  setGraphExporter(exportProgramGraph);
+  addDistributedModule();
+  const ProgramRequest program = programOf(text, request);
+  const std::string file = programPlace(request.path).file;
+  if (request.ranks > 1) return runRanksOf(program, file, int(request.ranks), stop);
+  KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
+  KERF_TRY(CapturedProgram captured, capturedProgram(std::move(answer), file));
+  std::vector<CapturedProgram> one;
+  one.push_back(std::move(captured));
+  return one;
+}
+
 Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token stop) {
   ProgramRequest program{.text = run.text, .name = run.name, .prologue = run.prologue, .driver = run.driver};
   setGraphCompiler(compileProgramGraph, false);
   setGraphExporter(exportProgramGraph);
+  addDistributedModule();
   program.driverAlways = run.driverAlways;
   KERF_TRY(ProgramAnswer answer, runProgram(program, dynamoEnvironment(), encodeObject, std::move(stop)));
   ProgramValues values{std::move(answer.output), std::move(answer.exception), {}};
@@ -142,7 +222,7 @@ Result<ProgramValues> runProgramValues(const ProgramRun& run, std::stop_token st
 
 namespace kerf::workbench {
 
-Result<CapturedProgram> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
+Result<std::vector<CapturedProgram>> runProgramText(const std::string&, const CaptureProgramRequest&, std::stop_token) {
   return fail(ErrorCode::Environment, "this kerf was built without CPython 3.11, which runs programs");
 }
 

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "app/workbench/protocol/programs.h"
 #include "engine/capture/common/capture.h"
@@ -25,9 +27,11 @@ struct ProgramPlace {
 };
 ProgramPlace programPlace(const std::string& path);
 
-/// The program of that text. Environment where kerf was built without CPython 3.11, or this machine cannot confine it.
-Result<CapturedProgram> runProgramText(const std::string& text, const CaptureProgramRequest& request,
-                                       std::stop_token stop);
+/// The program of that text, by rank: one, or as many as the request asks for. A rank that crashed or was out of time ended
+/// with that as its exception, where there are several. Environment where kerf was built without CPython 3.11, or this
+/// machine cannot confine it; BadUsage for a number of ranks that no world has.
+Result<std::vector<CapturedProgram>> runProgramText(const std::string& text, const CaptureProgramRequest& request,
+                                                    std::stop_token stop);
 
 /// A graph of a program by Kerf's own compiler ("inductor"), or by the interpreter after AOTAutograd ("aot_eager").
 /// UnsupportedOp for a graph of compile_fx that writes into its inputs, gives memory of them, or draws numbers.

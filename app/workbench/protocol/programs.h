@@ -23,9 +23,15 @@ struct ProgramDoc {
       captured;  ///< JSON: frames, graphs, breaks, recompiles of what torch.compile made; empty where it was not asked
   std::string capture;  ///< where it is stored, "c7"; empty: nothing was compiled, or the store cannot be written
   std::chrono::nanoseconds time{};
+  /// By rank, where the program ran as several: the fields above are those of rank 0, and `exitStatus` is that of the
+  /// first rank that failed.
+  std::vector<ProgramDoc> ranks;
 
-  KERF_FIELDS(path, output, errors, exitStatus, exception, line, isOutputCut, captured, capture, time)
+  KERF_FIELDS(path, output, errors, exitStatus, exception, line, isOutputCut, captured, capture, time, ranks)
 };
+
+/// Most ranks that a program runs as.
+inline constexpr std::int64_t mostProgramRanks = 64;
 
 struct CaptureProgramRequest {
   using Answer = ProgramDoc;
@@ -37,8 +43,9 @@ struct CaptureProgramRequest {
   std::string backend;
   std::string dynamic;  ///< "true", "false", or "auto": sizes become symbols when they differ
   bool fullgraph = false;
+  std::int64_t ranks = 1;  ///< the program runs so often, each time as another rank of one world; they share the memory
 
-  KERF_FIELDS(path, timeout, memoryBytes, backend, dynamic, fullgraph)
+  KERF_FIELDS(path, timeout, memoryBytes, backend, dynamic, fullgraph, ranks)
 };
 
 /// Whether a file was refused because it is Python without a captured graph: once it runs, it may have some.

@@ -169,10 +169,12 @@ std::vector<Tensor> tensorsAt(const BoundArguments& args, std::size_t i) {
 
 RankKernels::RankKernels(Communicator& ranks, std::vector<Group> groups) : m_ranks(ranks) {
   m_groups.emplace("0", worldGroup(ranks.worldSize()));
-  for (Group& group : groups) {
-    const std::string name = group.name;
-    m_groups.insert_or_assign(name, std::move(group));
-  }
+  for (Group& group : groups) setGroup(std::move(group));
+}
+
+void RankKernels::setGroup(Group group) {
+  const std::string name = group.name;
+  m_groups.insert_or_assign(name, std::move(group));
 }
 
 Result<Group> RankKernels::groupOf(const BoundArguments& args) const {

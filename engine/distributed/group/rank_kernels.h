@@ -30,6 +30,8 @@ class RankKernels : public RankLink {
   /// `groups` by the names that graphs have for them; "0" is the world where it is not among them.
   explicit RankKernels(Communicator& ranks, std::vector<Group> groups = {});
   Result<Value> collective(const BoundArguments& args) override;
+  /// A group made later, or another one of that name.
+  void setGroup(Group group);
   /// Whose collective a call is. NotFound where the rank knows no group of that name.
   Result<Group> groupOf(const BoundArguments& args) const;
 

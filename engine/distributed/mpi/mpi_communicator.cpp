@@ -35,7 +35,8 @@ std::vector<char> packed(const Letter& letter) {
   std::vector<char> result(headBytes + text.size() + bytes);
   std::memcpy(result.data(), head.data(), headBytes);
   std::memcpy(result.data() + headBytes, text.data(), text.size());
-  if (bytes > 0) std::memcpy(result.data() + headBytes + text.size(), tensor.data<char>(), bytes);
+  const std::int64_t start = tensor.offset() * itemSize(tensor.dtype());  // contiguous, but maybe within its storage
+  if (bytes > 0) std::memcpy(result.data() + headBytes + text.size(), tensor.storage()->data() + start, bytes);
   return result;
 }
 
