@@ -46,7 +46,7 @@ for _name in dir(_VF):
         globals()[_name] = getattr(_VF, _name)
 
 _WHEN_USED = ("__future__", "_functorch", "_inductor", "_logging", "accelerator", "cpu", "distributed", "distributions",
-              "export", "fx", "library", "mps", "optim", "profiler", "testing")
+              "export", "fx", "library", "mps", "multiprocessing", "optim", "profiler", "testing")
 
 
 def __getattr__(name):

@@ -15,7 +15,7 @@ fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix from_dlpack from_file 
 hsmm hspmm hub indices_copy int_repr is_anomaly_check_nan_enabled is_vulkan_available masked
 miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose
 miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
-mkldnn_max_pool2d mkldnn_max_pool3d monitor mtia multiprocessing native_norm nested onnx package
+mkldnn_max_pool2d mkldnn_max_pool3d monitor mtia native_norm nested onnx package
 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric
 q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme quantization
 quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru
@@ -48,7 +48,7 @@ make_graphed_callables memory memory_snapshot memory_stats_as_nested_dict memory
 set_per_process_memory_fraction set_sync_debug_mode tunable utilization
     """.split(),
     "torch.distributed": """
-checkpoint fsdp optim pipelining rpc tensor
+checkpoint fsdp optim pipelining rpc
     """.split(),
     "torch.distributions": """
 CatTransform ContinuousBernoulli CorrCholeskyTransform CumulativeDistributionTransform ExponentialFamily

@@ -1,26 +1,26 @@
-"""torch.distributed: there is one process."""
+"""torch.distributed: ranks that talk to each other. A program runs as one rank, or as several at once."""
+
+import importlib
+
+from torch.distributed.distributed_c10d import (  # noqa: F401
+    Backend, DistBackendError, DistError, DistNetworkError, DistStoreError, GroupMember, P2POp, ProcessGroup, ReduceOp, Work,
+    _all_gather_base, _get_default_group, _reduce_scatter_base, _resolve_process_group, all_gather, all_gather_into_tensor,
+    all_gather_object, all_reduce, all_reduce_coalesced, all_to_all, all_to_all_single, barrier, batch_isend_irecv,
+    broadcast, broadcast_object_list, default_pg_timeout, destroy_process_group, gather, gather_object, get_backend,
+    get_global_rank, get_group_rank, get_node_local_rank, get_process_group_ranks, get_rank, get_world_size, group,
+    init_process_group, irecv, is_available, is_backend_available, is_gloo_available, is_initialized, is_mpi_available,
+    is_nccl_available, is_torchelastic_launched, is_ucc_available, is_xccl_available, isend, monitored_barrier, new_group,
+    new_subgroups, new_subgroups_by_enumeration, recv, recv_object_list, reduce, reduce_op, reduce_scatter,
+    reduce_scatter_tensor, scatter, scatter_object_list, send, send_object_list, split_group,
+)
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh  # noqa: F401
+
+_WHEN_USED = ("_functional_collectives", "tensor")
 
 
-def is_available():
-    """Always False."""
-    return False
+def __getattr__(name):
+    if name in _WHEN_USED:
+        return importlib.import_module("torch.distributed." + name)
+    from torch._absent import message
 
-
-def is_initialized():
-    """Always False."""
-    return False
-
-
-def get_rank(group=None):
-    """No group, no rank."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-
-
-def get_world_size(group=None):
-    """No group, no size."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-
-
-def init_process_group(*args, **kwargs):
-    """The sandbox has no other processes."""
-    raise PermissionError("the sandbox has no other processes: torch.distributed.init_process_group is refused")
+    raise AttributeError(message("torch.distributed", name))

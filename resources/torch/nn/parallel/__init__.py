@@ -14,3 +14,11 @@ class DataParallel(Module):
 
     def forward(self, *inputs, **kwargs):
         return self.module(*inputs, **kwargs)
+
+
+def __getattr__(name):
+    if name == "DistributedDataParallel":
+        from torch.nn.parallel.distributed import DistributedDataParallel
+
+        return DistributedDataParallel
+    raise AttributeError(f"module 'torch.nn.parallel' has no attribute '{name}'")
