@@ -2,6 +2,7 @@
 
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/torch_api/conversions.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
@@ -19,6 +20,7 @@ PyObject* runText(PyObject* self, PyObject* args, PyObject* /*kwargs*/) {
     PyObject* item = PyList_GET_ITEM(given, k);
     if (!isTensor(item)) return PyErr_Format(PyExc_TypeError, "input %zd of a compiled graph is no tensor", k);
     inputs.emplace_back(tensorOf(item));
+    if (const auto own = refusePlaced(inputs.back().tensor(), "a compiled graph"); !own) return raise(own.error());
   }
   auto outputs = (*reinterpret_cast<CompiledText*>(self)->runner)(inputs);
   if (!outputs) return raise(outputs.error());

@@ -7,6 +7,7 @@
 #include "engine/ir/printer.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
@@ -102,7 +103,7 @@ bool runCompiledGraph(const CompiledFrame& frame, NodeValues& values) {
     if (!isTensor(held)) return replay(frame.calls, values);
     inputs.emplace_back(tensorOf(held));
   }
-  if (needsGradient(inputs)) return replay(frame.calls, values);
+  if (needsGradient(inputs) || anyPlaced(inputs, {})) return replay(frame.calls, values);
   auto outputs = frame.runner(inputs);
   if (!outputs) return PyErr_Format(PyExc_RuntimeError, "%s", outputs.error().text().c_str()), false;
   if (outputs->size() != frame.outputs.size())

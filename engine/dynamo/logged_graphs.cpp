@@ -6,6 +6,7 @@
 #include "engine/ir/printer.h"
 #include "engine/ir/submodules.h"
 #include "engine/torch_api/conversions.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_type.h"
 
 namespace kerf::inline dynamo {
@@ -137,7 +138,8 @@ void keepInputs(const CompiledFrame& frame, LoggedGraph& graph) {
   for (const FrameInput& input : frame.inputs) {
     Ref copy = input.proxy ? copyOf(input.proxy.get()) : Ref();
     PyErr_Clear();
-    if (!copy) return graph.inputs.clear();
+    const bool isPart = copy && isTensor(copy.get()) && isPlaced(tensorOf(copy.get()));
+    if (!copy || isPart) return graph.inputs.clear();
     graph.inputs.push_back(std::move(copy));
   }
 }

@@ -9,6 +9,7 @@
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/hooks.h"
+#include "engine/torch_api/placed_tensors.h"
 
 namespace kerf::inline torch_api {
 namespace {
@@ -23,7 +24,7 @@ class Walk {
  public:
   explicit Walk(const BackwardCall& call)
       : m_call(call),
-        m_ops(call.createGraph || !dispatchModes().empty() ? eagerOps() : referenceOps()),
+        m_ops(call.createGraph || !dispatchModes().empty() || placedTensors() != nullptr ? eagerOps() : referenceOps()),
         m_run(m_ops),
         m_results(call.inputs.size()) {}
 
@@ -167,11 +168,14 @@ class Walk {
     Value whole = grad;
     if (variable.grad) {
       if (!m_call.createGraph) {  // .grad is added to in place, as every holder of it sees
-        KERF_CHECK(referenceOps().call("aten.add_.Tensor"_op, {variable.grad->tensor, grad}, {}));
+        const OpCaller& ops = isPlaced(variable.grad->tensor) ? eagerOps() : referenceOps();
+        KERF_CHECK(ops.call("aten.add_.Tensor"_op, {variable.grad->tensor, grad}, {}));
         ++*variable.grad->version;
         return {};
       }
       KERF_TRY(whole, m_run.value("aten.add.Tensor"_op, {variable.grad->tensor, grad}));
+    } else if (!m_call.createGraph && isPlaced(grad.tensor())) {
+      KERF_TRY(whole, eagerOps().call("aten.clone.default"_op, {grad}, {}));
     } else if (!m_call.createGraph) {
       KERF_TRY(whole, grad.tensor().clonePreservingStrides());
     }

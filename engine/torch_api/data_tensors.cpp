@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "engine/torch_api/call_values.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/small_types.h"
 #include "engine/torch_api/tensor_type.h"
 
@@ -197,6 +198,7 @@ Ref elementObject(const Tensor& tensor, std::int64_t index) {
     PyErr_SetString(PyExc_RuntimeError, "a tensor without data has no elements");
     return {};
   }
+  if (const auto own = refusePlaced(tensor, "an element"); !own) return raise(own.error()), Ref();
   const DType dtype = tensor.dtype();
   if (isComplex(dtype)) {
     auto whole = tensor.to(DType::Complex128);

@@ -12,6 +12,7 @@
 #include "engine/ops/python/python_level.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/grad_node.h"
+#include "engine/torch_api/placed_tensors.h"
 
 namespace kerf::inline torch_api {
 namespace {
@@ -65,9 +66,10 @@ Value withoutNumbers(const Value& value) {
   return items;
 }
 
-/// The kernel, or the program's mode that stands before it.
+/// The kernel, or what stands before it: the program's mode, or the parts that tensors of several ranks have here.
 Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
   if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) return callDispatchMode(op, args, kwargs);
+  if (anyPlaced(args, kwargs)) return placedTensors()->call(op, args, kwargs);
   return referenceOps().call(op.id, args, kwargs);
 }
 

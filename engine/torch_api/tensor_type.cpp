@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "engine/torch_api/data_tensors.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_object.h"
 
 namespace kerf::inline torch_api {
@@ -93,7 +94,8 @@ Ref wrapTensor(const Tensor& tensor) {
   VariablePtr variable = variableOf(tensor);
   if (!variable) variable = makeVariable(tensor);
   if (variable->object != nullptr) return Ref::borrow(variable->object);
-  return newTensorObject(tensorClass(), variable);
+  const bool placed = isPlaced(variable->tensor) && placedTensors()->type() != nullptr;
+  return newTensorObject(placed ? placedTensors()->type() : tensorClass(), variable);
 }
 
 }  // namespace kerf::inline torch_api

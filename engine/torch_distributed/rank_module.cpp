@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "engine/distributed/group/collectives.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_type.h"
 #include "engine/torch_distributed/own_rank.h"
+#include "engine/torch_distributed/placed_module.h"
 
 namespace kerf::inline torch_distributed {
 namespace {
@@ -28,6 +30,7 @@ Result<Tensor> plainTensor(PyObject* object) {
     return fail(ErrorCode::BadUsage, "a collective takes tensors, not a {}", Py_TYPE(object)->tp_name);
   Tensor tensor = tensorOf(object);
   if (!tensor.defined()) return fail(ErrorCode::BadUsage, "a collective takes tensors with data");
+  KERF_CHECK(refusePlaced(tensor, "a collective"));
   tensor.traced = -1;
   tensor.requiresGrad = false;
   return tensor;
@@ -182,7 +185,8 @@ PyObject* makeRankModule() {
                                 nullptr,
                                 nullptr,
                                 nullptr};
-  return PyModule_Create(&definition);
+  Ref module = Ref::steal(PyModule_Create(&definition));
+  return module && addPlacedTensors(module.get()) ? module.release() : nullptr;
 }
 
 }  // namespace kerf::inline torch_distributed
