@@ -10,6 +10,7 @@ from torch.nn import _reduction
 from ._common import overridable
 
 _nn = _C._nn
+_sharded_cross_entropy = None  # while loss_parallel() of torch.distributed is on
 
 
 def _name(size_average, reduce, reduction):
@@ -125,6 +126,10 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
                   label_smoothing=0.0):
     """log_softmax, then nll_loss; targets are classes or probabilities."""
     reduction = _name(size_average, reduce, reduction)
+    if _sharded_cross_entropy is not None:
+        made = _sharded_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+        if made is not None:
+            return made
     if label_smoothing > 0.0:
         return _smoothed_cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing)
     return _nn.cross_entropy_loss(input, target, weight, _reduction.get_enum(reduction), ignore_index, label_smoothing)
