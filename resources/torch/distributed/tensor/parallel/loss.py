@@ -7,6 +7,7 @@ from torch.distributed import _functional_collectives as funcol
 from torch.distributed.tensor import DTensor, Replicate
 from torch.nn._functional import loss as losses
 
+
 @contextlib.contextmanager
 def loss_parallel():
     """Cross entropy within does not gather logits that are sharded along their classes."""
