@@ -19,6 +19,7 @@
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/logged_graphs.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/rank_agreement.h"
 #include "engine/dynamo/settings.h"
 #include "engine/torch_api/eager_ops.h"
 
@@ -342,6 +343,11 @@ class Attempt {
   bool m_isEmpty = false;
 };
 
+/// Where an attempt ends its graph, as ranks tell it each other: "whole", or "step 12".
+std::string endOfGraph(const std::optional<BreakPoint>& breakAt) {
+  return breakAt ? fmt::format("step {}", breakAt->step) : std::string("whole");
+}
+
 void raiseFullGraph(const Unsupported& reason) {
   const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
   Ref type = module ? attributeOf(module.get(), reason.error.empty() ? "Unsupported" : reason.error.c_str()) : Ref();
@@ -373,6 +379,7 @@ bool suppresses(const FrameOptions& options) {
 
 ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen) {
   std::optional<BreakPoint> breakAt;
+  bool hasAgreed = false;
   countEvent("frames", "total");
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::optional<Unsupported> stopped;
@@ -380,6 +387,12 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       Attempt trial(frame, options, seen, breakAt);
       try {
         const InstructionTranslator::Stop stop = trial.root().run();
+        if (!hasAgreed && trial.tracer().graph.countCalls() > 0 && agreesWithRanks()) {
+          if (!agreeWithRanks(seen, endOfGraph(breakAt))) return {nullptr, true};
+          hasAgreed = true;
+          breakAt.reset();  // where graphs end is found anew, with what all ranks trace with
+          continue;
+        }
         std::unique_ptr<CacheEntry> entry = trial.finish(stop);
         if (breakAt)
           logBreak(breakAt->leavesFrame ? unsupportedStep(trial.root().where()) : breakAt->reason, true,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/distributed/agreement/compile_agreement.h"
 #include "engine/python/reference.h"
 #include "engine/symbolic/sym_sizes.h"
 
@@ -17,6 +18,11 @@ class FrameState {
   std::vector<bool> meetSizes(const std::string& source, const Sizes& sizes);
   /// Whether the number at `source` has differed.
   bool meetNumber(const std::string& source, PyObject* number);
+
+  /// What was seen, as ranks tell it each other.
+  agreement::FrameState told() const;
+  /// Takes over what ranks agreed on: what is dynamic there has differed. Inputs that this rank has not seen are left out.
+  void follow(const agreement::FrameState& agreed);
 
  private:
   struct SeenTensor {

@@ -164,6 +164,32 @@ TEST(ProgramRanks, LossOfShardedClassesIsThatOfTheWhole) {
             (Texts{"True True\n", "True True\n"}));
 }
 
+/// How often a backend was asked for a graph when both ranks call with other sizes, then with a third one.
+const std::string compilesTwice =
+    "asked = []\n"
+    "def backend(gm, inputs):\n"
+    "    asked.append(gm)\n"
+    "    return gm.forward\n"
+    "f = torch.compile(lambda x: x * 2 + 1, backend=backend)\n"
+    "first = f(torch.ones(3 + rank))\n"
+    "f(torch.ones(7))\n"
+    "print(len(asked), first.tolist())\n";
+
+TEST(ProgramRanks, RanksAgreeOnSizesBeforeTheyCompile) {
+  EXPECT_EQ(printedBy(2, "torch._dynamo.config.enable_compiler_collectives = True\n" + compilesTwice),
+            (Texts{"1 [3.0, 3.0, 3.0]\n", "1 [3.0, 3.0, 3.0, 3.0]\n"}));
+  EXPECT_EQ(printedBy(2, compilesTwice), (Texts{"2 [3.0, 3.0, 3.0]\n", "2 [3.0, 3.0, 3.0, 3.0]\n"}));
+}
+
+TEST(ProgramRanks, ARankThatCompilesNothingIsNamed) {
+  const auto alone = printedBy(2, "torch._dynamo.config.enable_compiler_collectives = True\n"
+                                  "f = torch.compile(lambda x: x * 2, backend='eager')\n"
+                                  "if rank == 0: f(torch.ones(3))\n");
+  ASSERT_EQ(alone.size(), 2u);
+  EXPECT_NE(alone[0].find("waited in all_gather_object"), std::string::npos) << alone[0];
+  EXPECT_NE(alone[0].find("rank 1 has ended"), std::string::npos) << alone[0];
+}
+
 TEST(ProgramRanks, APartIsNotReadAsTheWhole) {
   const auto refused = printedBy(2, usesDTensor +
                                         "x = distribute_tensor(torch.ones(4), mesh, [Shard(0)])\n"

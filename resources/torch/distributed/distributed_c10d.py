@@ -646,6 +646,16 @@ def _objects_of_all(value, group):
     return [pickle.loads(text) for text in texts]
 
 
+def _has_several_ranks():
+    """Whether there is a process group of several ranks."""
+    return _world.default is not None and _world.default.size() > 1
+
+
+def _compiler_states(text):
+    """What the compilers of all ranks tell each other."""
+    return _objects_of_all(text, None)
+
+
 def all_gather_object(object_list, obj, group=None):
     """The objects of all ranks, into a list."""
     if _outside(group):
