@@ -104,7 +104,7 @@ void printRankCaptures(const ProgramDoc& doc, bool all) {
   }
 }
 
-void printRanks(const ProgramDoc& doc, bool all) {
+void printEachRank(const ProgramDoc& doc, bool all) {
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) printLinesOf(stdout, rank, doc.ranks[rank].output);
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) {
     const ProgramDoc& one = doc.ranks[rank];
@@ -138,7 +138,7 @@ Json programJson(const ProgramDoc& doc) {
 }
 
 void printProgram(const ProgramDoc& doc, bool all) {
-  if (!doc.ranks.empty()) return printRanks(doc, all);
+  if (!doc.ranks.empty()) return printEachRank(doc, all);
   fmt::print("{}", printableText(doc.output));
   if (!doc.errors.empty()) fmt::print(stderr, "{}", printableText(doc.errors));
   const Json log = capturedJson(doc);

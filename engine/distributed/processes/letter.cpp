@@ -61,7 +61,7 @@ const char* firstElement(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<char> packedLetter(const Letter& letter) {
+std::vector<char> packedLetter(const RankLetter& letter) {
   std::vector<char> bytes;
   const auto elements = std::size_t(letter.tensor.byteSize());
   bytes.reserve(elements + letter.group.size() + letter.text.size() + 256);
@@ -76,7 +76,7 @@ std::vector<char> packedLetter(const Letter& letter) {
   return bytes;
 }
 
-Result<Letter> unpackedLetter(std::span<const char> bytes) {
+Result<RankLetter> unpackedLetter(std::span<const char> bytes) {
   LetterReader reader(bytes);
   const auto number = reader.number();
   auto group = reader.text();
@@ -96,7 +96,7 @@ Result<Letter> unpackedLetter(std::span<const char> bytes) {
   // Before memory is asked for: as many elements as there are bytes of.
   if (!numel || *numel > std::int64_t(elements.size()) || *numel * each != std::int64_t(elements.size()))
     return damagedLetter();
-  Letter letter{*number, std::move(*group), std::move(*text), {}};
+  RankLetter letter{*number, std::move(*group), std::move(*text), {}};
   KERF_TRY(letter.tensor, Tensor::zeros(DType(*dtype), sizes));
   if (!elements.empty()) std::memcpy(letter.tensor.data<char>(), elements.data(), elements.size());
   return letter;

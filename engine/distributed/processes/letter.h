@@ -1,4 +1,4 @@
-// Letter: what one rank sends another through shared memory, as bytes and back.
+// RankLetter: what one rank sends another through shared memory, as bytes and back.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace kerf::inline distributed::inline processes {
 
-struct Letter {
+struct RankLetter {
   std::int64_t number = 0;  ///< of the collective in its group, or the tag of a message
   std::string group;        ///< key of the group
   std::string text;         ///< what was called; the members must agree
@@ -18,8 +18,8 @@ struct Letter {
 };
 
 /// Dtype, dimensions, sizes, then elements in order; the number and the texts before. The tensor must be contiguous.
-std::vector<char> packedLetter(const Letter& letter);
+std::vector<char> packedLetter(const RankLetter& letter);
 /// RuntimeFailed for bytes that are no letter.
-Result<Letter> unpackedLetter(std::span<const char> bytes);
+Result<RankLetter> unpackedLetter(std::span<const char> bytes);
 
 }  // namespace kerf::inline distributed::inline processes

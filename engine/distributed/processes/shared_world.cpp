@@ -30,14 +30,14 @@ struct RankBoard {
   std::array<char, textBytes> last;
 };
 
-void writeText(std::array<char, RankBoard::textBytes>& to, std::string_view text) {
+void writeBoardText(std::array<char, RankBoard::textBytes>& to, std::string_view text) {
   const std::size_t size = std::min(text.size(), to.size() - 1);
   std::memcpy(to.data(), text.data(), size);
   to[size] = '\0';
 }
 
 /// The other rank may have written anything.
-std::string readText(const std::array<char, RankBoard::textBytes>& from) {
+std::string readBoardText(const std::array<char, RankBoard::textBytes>& from) {
   std::string text(from.data(), ::strnlen(from.data(), from.size()));
   std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return text;
@@ -80,7 +80,7 @@ struct Peer {
   std::deque<std::vector<char>> leaving;  ///< with their lengths before them
   std::size_t gone = 0;                   ///< bytes of the first one
   std::vector<char> arrived;              ///< of a letter that is not whole yet
-  std::deque<Letter> letters;
+  std::deque<RankLetter> letters;
 };
 
 std::string keyOfGroup(const Group& group) {
@@ -114,8 +114,8 @@ class SharedMember : public SharedRank {
     note(what);
     for (const int other : group.ranks)
       if (other != m_rank) post(other, {number, key, call.text(), own});
-    std::vector<std::optional<Letter>> letters(group.ranks.size());
-    letters[std::size_t(group.indexOf(m_rank))] = Letter{number, key, call.text(), own};
+    std::vector<std::optional<RankLetter>> letters(group.ranks.size());
+    letters[std::size_t(group.indexOf(m_rank))] = RankLetter{number, key, call.text(), own};
     KERF_CHECK(await(what, [&](std::vector<int>& missing) {
       for (std::size_t i = 0; i < letters.size(); ++i) {
         if (!letters[i]) letters[i] = taken(group.ranks[i], key, number);
@@ -139,7 +139,7 @@ class SharedMember : public SharedRank {
     KERF_TRY(const Tensor own, tensor.contiguous());
     const int other = group.ranks[std::size_t(to)];
     note(fmt::format("send to rank {} (tag {})", other, tag));
-    Letter letter{tag, "m " + keyOfGroup(group), "send", own};
+    RankLetter letter{tag, "m " + keyOfGroup(group), "send", own};
     if (other == m_rank) {
       KERF_TRY(letter.tensor, own.clone());
       m_peers[std::size_t(other)].letters.push_back(std::move(letter));
@@ -154,7 +154,7 @@ class SharedMember : public SharedRank {
     const int other = group.ranks[std::size_t(from)];
     const std::string what = fmt::format("recv from rank {} (tag {})", other, tag);
     note(what);
-    std::optional<Letter> letter;
+    std::optional<RankLetter> letter;
     KERF_CHECK(await(what, [&](std::vector<int>& missing) {
       letter = taken(other, "m " + keyOfGroup(group), tag);
       if (!letter) missing.push_back(other);
@@ -182,11 +182,11 @@ class SharedMember : public SharedRank {
   void note(const std::string& what) {
     RankBoard& board = m_memory.board(m_rank);
     ++board.changes;
-    writeText(board.last, what);
+    writeBoardText(board.last, what);
     ++board.changes;
   }
 
-  void post(int to, const Letter& letter) {
+  void post(int to, const RankLetter& letter) {
     const std::vector<char> bytes = packedLetter(letter);
     const std::uint64_t size = bytes.size();
     std::vector<char> framed(sizeof size + bytes.size());
@@ -231,7 +231,7 @@ class SharedMember : public SharedRank {
       if (size > mostLetterBytes) return damaged(from);
       if (peer.arrived.size() - at - sizeof size < size) break;
       const std::span<const char> bytes(peer.arrived.data() + at + sizeof size, std::size_t(size));
-      KERF_TRY(Letter letter, unpackedLetter(bytes));
+      KERF_TRY(RankLetter letter, unpackedLetter(bytes));
       peer.letters.push_back(std::move(letter));
       at += sizeof size + std::size_t(size);
     }
@@ -243,12 +243,12 @@ class SharedMember : public SharedRank {
     return fail(ErrorCode::RuntimeFailed, "rank {} got from rank {} what is no message", m_rank, from);
   }
 
-  std::optional<Letter> taken(int from, const std::string& key, std::int64_t number) {
+  std::optional<RankLetter> taken(int from, const std::string& key, std::int64_t number) {
     auto& letters = m_peers[std::size_t(from)].letters;
     const auto found = std::ranges::find_if(
-        letters, [&](const Letter& letter) { return letter.number == number && letter.group == key; });
+        letters, [&](const RankLetter& letter) { return letter.number == number && letter.group == key; });
     if (found == letters.end()) return std::nullopt;
-    Letter letter = std::move(*found);
+    RankLetter letter = std::move(*found);
     letters.erase(found);
     return letter;
   }
@@ -288,7 +288,7 @@ class SharedMember : public SharedRank {
     std::string told;
     for (const int other : missing) {
       const RankBoard& board = m_memory.board(other);
-      const std::string last = lastOfBoard(board), reason = readText(board.reason);
+      const std::string last = lastOfBoard(board), reason = readBoardText(board.reason);
       const std::string state = !hasEnded(other) ? "is elsewhere" : reason.empty() ? "has ended" : reason;
       told += fmt::format("; rank {} {}, last called {}", other, state, last.empty() ? "nothing" : last);
     }
@@ -300,7 +300,7 @@ class SharedMember : public SharedRank {
     std::string text;
     for (int attempt = 0; attempt < 100; ++attempt) {
       const std::uint32_t before = board.changes.load();
-      text = readText(board.last);
+      text = readBoardText(board.last);
       if (before % 2 == 0 && board.changes.load() == before) return text;
     }
     return text;
@@ -341,7 +341,7 @@ class MappedWorld : public SharedWorld {
     RankBoard& board = m_memory.board(rank);
     std::uint32_t running = 0;
     if (!board.ended.compare_exchange_strong(running, 1)) return;
-    writeText(board.reason, reason);
+    writeBoardText(board.reason, reason);
     board.ended.store(2, std::memory_order_release);
   }
 
