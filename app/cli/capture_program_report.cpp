@@ -123,14 +123,14 @@ StoredProgram storedProgram(const ProgramDoc& doc) {
 
 Json programJson(const ProgramDoc& doc) {
   Json json = {{"path", doc.path},
-          {"output", doc.output},
-          {"errors", doc.errors},
-          {"exit_status", doc.exitStatus},
-          {"exception", orNull(doc.exception)},
-          {"line", doc.line > 0 ? Json(doc.line) : Json()},
-          {"output_cut", doc.isOutputCut},
-          {"captured", capturedJson(doc)},
-          {"elapsed_ms", std::chrono::duration<double, std::milli>(doc.time).count()}};
+               {"output", doc.output},
+               {"errors", doc.errors},
+               {"exit_status", doc.exitStatus},
+               {"exception", orNull(doc.exception)},
+               {"line", doc.line > 0 ? Json(doc.line) : Json()},
+               {"output_cut", doc.isOutputCut},
+               {"captured", capturedJson(doc)},
+               {"elapsed_ms", std::chrono::duration<double, std::milli>(doc.time).count()}};
   if (doc.ranks.empty()) return json;
   json["ranks"] = Json::array();
   for (const ProgramDoc& rank : doc.ranks) json["ranks"].push_back(programJson(rank));

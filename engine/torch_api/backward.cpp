@@ -143,6 +143,7 @@ class Walk {
   static Result<void> refuseNan(const GradNode& node, const ValueList& grads) {
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].isTensor()) continue;
+      KERF_CHECK(refusePlaced(grads[i].tensor(), "anomaly mode"));
       KERF_TRY(const Value found, referenceOps().call("aten.isnan.default"_op, {grads[i]}, {}));
       KERF_TRY(const Value any, referenceOps().call("aten.any.default"_op, {found}, {}));
       if (any.tensor().itemAsInt() != 0)

@@ -73,6 +73,13 @@ Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordVa
   return referenceOps().call(op.id, args, kwargs);
 }
 
+/// What a formula reads of a tensor that is written into.
+Result<Value> copyOf(const Tensor& tensor) {
+  if (isPlaced(tensor)) return placedTensors()->call(*findOp("aten.clone.default"_op), {tensor}, {});
+  KERF_TRY(Tensor copy, tensor.clone());
+  return Value(std::move(copy));
+}
+
 class EagerOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
@@ -210,7 +217,7 @@ class EagerOps : public OpCaller {
                   "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     BoundArguments saved = bound;
     if (op.id != "aten.copy_.default"_op && op.id != "aten.zero_.default"_op) {
-      KERF_TRY(saved.values[0], bound.tensor(0).clone());
+      KERF_TRY(saved.values[0], copyOf(bound.tensor(0)));
     }
     KERF_TRY(Value result, runKernel(op, args, kwargs));
     KERF_CHECK(recordWrite(op, saved, result, *target));

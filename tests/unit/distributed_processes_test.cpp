@@ -1,5 +1,10 @@
 // Ranks over shared memory: as threads that share a world, and as forked processes.
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,9 +124,10 @@ TEST(SharedRanks, ATimeoutNamesWhoIsMissingAndWhatThatCalledLast) {
     return {};
   });
   ASSERT_FALSE(results[0]);
-  EXPECT_EQ(results[0].error().message,
-            "rank 0 waited in all_reduce of sum float64 [1] (number 1 of group '0') for rank 2; rank 2 is elsewhere, last "
-            "called barrier (number 0 of group '0')");
+  EXPECT_EQ(
+      results[0].error().message,
+      "rank 0 waited in all_reduce of sum float64 [1] (number 1 of group '0') for rank 2; rank 2 is elsewhere, last "
+      "called barrier (number 0 of group '0')");
   EXPECT_TRUE(results[2]);
 }
 

@@ -33,48 +33,52 @@ std::vector<std::string> printedBy(int ranks, const std::string& body) {
 using Texts = std::vector<std::string>;
 
 TEST(ProgramRanks, CollectivesOnTensors) {
-  EXPECT_EQ(printedBy(2, "x = torch.tensor([1.0, 2.0]) * (rank + 1)\n"
-                         "dist.all_reduce(x)\n"
-                         "parts = [torch.zeros(1) for _ in range(world)]\n"
-                         "dist.all_gather(parts, torch.tensor([float(rank)]))\n"
-                         "mine = torch.zeros(1)\n"
-                         "dist.reduce_scatter_tensor(mine, torch.tensor([1.0, 10.0]) + rank)\n"
-                         "b = torch.tensor([rank])\n"
-                         "dist.broadcast(b, src=1)\n"
-                         "swapped = torch.zeros(2)\n"
-                         "dist.all_to_all_single(swapped, torch.tensor([0.0, 1.0]) + 10 * rank)\n"
-                         "print(x.tolist(), [p.item() for p in parts], mine.item(), b.item(), swapped.tolist())\n"),
+  EXPECT_EQ(printedBy(2,
+                      "x = torch.tensor([1.0, 2.0]) * (rank + 1)\n"
+                      "dist.all_reduce(x)\n"
+                      "parts = [torch.zeros(1) for _ in range(world)]\n"
+                      "dist.all_gather(parts, torch.tensor([float(rank)]))\n"
+                      "mine = torch.zeros(1)\n"
+                      "dist.reduce_scatter_tensor(mine, torch.tensor([1.0, 10.0]) + rank)\n"
+                      "b = torch.tensor([rank])\n"
+                      "dist.broadcast(b, src=1)\n"
+                      "swapped = torch.zeros(2)\n"
+                      "dist.all_to_all_single(swapped, torch.tensor([0.0, 1.0]) + 10 * rank)\n"
+                      "print(x.tolist(), [p.item() for p in parts], mine.item(), b.item(), swapped.tolist())\n"),
             (Texts{"[3.0, 6.0] [0.0, 1.0] 3.0 1 [0.0, 10.0]\n", "[3.0, 6.0] [0.0, 1.0] 21.0 1 [1.0, 11.0]\n"}));
 }
 
 TEST(ProgramRanks, ObjectsMessagesAndGroups) {
-  EXPECT_EQ(printedBy(3, "seen = [None] * world\n"
-                         "dist.all_gather_object(seen, {'rank': rank})\n"
-                         "names = ['a', 1] if rank == 2 else [None, None]\n"
-                         "dist.broadcast_object_list(names, src=2)\n"
-                         "pair = dist.new_group([0, 2])\n"
-                         "x = torch.tensor([rank + 1])\n"
-                         "dist.all_reduce(x, group=pair)\n"
-                         "if rank == 0: dist.send(torch.tensor([7]), dst=1)\n"
-                         "got = torch.zeros(1, dtype=torch.int64)\n"
-                         "if rank == 1: dist.recv(got, src=0)\n"
-                         "print([s['rank'] for s in seen], names, x.item(), got.item())\n"),
+  EXPECT_EQ(printedBy(3,
+                      "seen = [None] * world\n"
+                      "dist.all_gather_object(seen, {'rank': rank})\n"
+                      "names = ['a', 1] if rank == 2 else [None, None]\n"
+                      "dist.broadcast_object_list(names, src=2)\n"
+                      "pair = dist.new_group([0, 2])\n"
+                      "x = torch.tensor([rank + 1])\n"
+                      "dist.all_reduce(x, group=pair)\n"
+                      "if rank == 0: dist.send(torch.tensor([7]), dst=1)\n"
+                      "got = torch.zeros(1, dtype=torch.int64)\n"
+                      "if rank == 1: dist.recv(got, src=0)\n"
+                      "print([s['rank'] for s in seen], names, x.item(), got.item())\n"),
             (Texts{"[0, 1, 2] ['a', 1] 4 0\n", "[0, 1, 2] ['a', 1] 2 7\n", "[0, 1, 2] ['a', 1] 4 0\n"}));
 }
 
 TEST(ProgramRanks, EnvironmentAndSpawnAreThoseOfALauncher) {
-  EXPECT_EQ(printedBy(2, "import os\n"
-                         "import torch.multiprocessing as mp\n"
-                         "def work(number, name): print(number, name, os.environ['RANK'], os.environ['WORLD_SIZE'])\n"
-                         "mp.spawn(work, args=('w',), nprocs=2)\n"),
+  EXPECT_EQ(printedBy(2,
+                      "import os\n"
+                      "import torch.multiprocessing as mp\n"
+                      "def work(number, name): print(number, name, os.environ['RANK'], os.environ['WORLD_SIZE'])\n"
+                      "mp.spawn(work, args=('w',), nprocs=2)\n"),
             (Texts{"0 w 0 2\n", "1 w 1 2\n"}));
 }
 
 TEST(ProgramRanks, DifferentCollectivesAndARankThatFailsAreNamed) {
   const auto differ = printedBy(2, "dist.all_reduce(torch.ones(2 + rank))\n");
   ASSERT_EQ(differ.size(), 2u);
-  EXPECT_NE(differ[0].find("differs: rank 0 calls all_reduce of sum float32 [2], rank 1 calls all_reduce of sum float32 [3]"),
-            std::string::npos)
+  EXPECT_NE(
+      differ[0].find("differs: rank 0 calls all_reduce of sum float32 [2], rank 1 calls all_reduce of sum float32 [3]"),
+      std::string::npos)
       << differ[0];
   const auto start = std::chrono::steady_clock::now();
   const auto lost = printedBy(2, "if rank == 1: raise ValueError('no data')\ndist.barrier()\n");
@@ -91,13 +95,14 @@ TEST(ProgramRanks, TheSandboxIsAsClosedAsForOneRank) {
 }
 
 TEST(ProgramRanks, DataParallelGradientsAreMeans) {
-  EXPECT_EQ(printedBy(2, "torch.manual_seed(rank)\n"
-                         "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))\n"
-                         "x = torch.tensor([[1.0, 2.0]]) * (1 + 2 * rank)\n"
-                         "net(x).sum().backward()\n"
-                         "seen = [torch.zeros(1, 2) for _ in range(2)]\n"
-                         "dist.all_gather(seen, net.module.weight.detach())\n"
-                         "print(net.module.weight.grad.tolist(), torch.equal(seen[0], seen[1]))\n"),
+  EXPECT_EQ(printedBy(2,
+                      "torch.manual_seed(rank)\n"
+                      "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))\n"
+                      "x = torch.tensor([[1.0, 2.0]]) * (1 + 2 * rank)\n"
+                      "net(x).sum().backward()\n"
+                      "seen = [torch.zeros(1, 2) for _ in range(2)]\n"
+                      "dist.all_gather(seen, net.module.weight.detach())\n"
+                      "print(net.module.weight.grad.tolist(), torch.equal(seen[0], seen[1]))\n"),
             (Texts{"[[2.0, 4.0]] True\n", "[[2.0, 4.0]] True\n"}));
 }
 
@@ -106,14 +111,15 @@ const std::string usesDTensor =
     "mesh = init_device_mesh('cpu', (world,))\n";
 
 TEST(ProgramRanks, DTensorsRunByShards) {
-  EXPECT_EQ(printedBy(2, usesDTensor +
-                             "a = distribute_tensor(torch.arange(6.0).view(3, 2), mesh, [Shard(0)])\n"
-                             "b = distribute_tensor(torch.ones(2, 2), mesh, [Replicate()])\n"
-                             "c = a @ b\n"
-                             "print(type(c).__name__, c.placements, tuple(c.to_local().shape), c.full_tensor().tolist())\n"
-                             "print(a.sum().placements, a.sum().item())\n"),
-            (Texts{"DTensor (Shard(dim=0),) (2, 2) [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]\n(Partial(sum),) 15.0\n",
-                   "DTensor (Shard(dim=0),) (1, 2) [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]\n(Partial(sum),) 15.0\n"}));
+  EXPECT_EQ(
+      printedBy(2, usesDTensor +
+                       "a = distribute_tensor(torch.arange(6.0).view(3, 2), mesh, [Shard(0)])\n"
+                       "b = distribute_tensor(torch.ones(2, 2), mesh, [Replicate()])\n"
+                       "c = a @ b\n"
+                       "print(type(c).__name__, c.placements, tuple(c.to_local().shape), c.full_tensor().tolist())\n"
+                       "print(a.sum().placements, a.sum().item())\n"),
+      (Texts{"DTensor (Shard(dim=0),) (2, 2) [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]\n(Partial(sum),) 15.0\n",
+             "DTensor (Shard(dim=0),) (1, 2) [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]\n(Partial(sum),) 15.0\n"}));
 }
 
 TEST(ProgramRanks, GradientsOfDTensorsAreThoseOfTheWhole) {
@@ -131,37 +137,42 @@ TEST(ProgramRanks, GradientsOfDTensorsAreThoseOfTheWhole) {
 }
 
 TEST(ProgramRanks, TensorParallelModulesGiveTheModulesResult) {
-  EXPECT_EQ(printedBy(2, usesDTensor +
-                             "from torch.distributed.tensor.parallel import parallelize_module, ColwiseParallel, RowwiseParallel\n"
-                             "torch.manual_seed(0)\n"
-                             "net = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 3)).double()\n"
-                             "x = torch.randn(5, 4, dtype=torch.float64)\n"
-                             "want = net(x)\n"
-                             "want.sum().backward()\n"
-                             "grads = [p.grad.clone() for p in net.parameters()]\n"
-                             "net.zero_grad()\n"
-                             "parallelize_module(net, mesh, {'0': ColwiseParallel(), '2': RowwiseParallel()})\n"
-                             "got = net(x)\n"
-                             "got.sum().backward()\n"
-                             "same = [torch.allclose(p.grad.full_tensor(), g) for p, g in zip(net.parameters(), grads)]\n"
-                             "print(torch.allclose(got, want), same, tuple(net[0].weight.to_local().shape))\n"),
-            (Texts{"True [True, True, True, True] (3, 4)\n", "True [True, True, True, True] (3, 4)\n"}));
+  EXPECT_EQ(
+      printedBy(
+          2, usesDTensor +
+                 "from torch.distributed.tensor.parallel import parallelize_module, ColwiseParallel, RowwiseParallel\n"
+                 "torch.manual_seed(0)\n"
+                 "net = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 3)).double()\n"
+                 "x = torch.randn(5, 4, dtype=torch.float64)\n"
+                 "want = net(x)\n"
+                 "want.sum().backward()\n"
+                 "grads = [p.grad.clone() for p in net.parameters()]\n"
+                 "net.zero_grad()\n"
+                 "parallelize_module(net, mesh, {'0': ColwiseParallel(), '2': RowwiseParallel()})\n"
+                 "got = net(x)\n"
+                 "got.sum().backward()\n"
+                 "same = [torch.allclose(p.grad.full_tensor(), g) for p, g in zip(net.parameters(), grads)]\n"
+                 "print(torch.allclose(got, want), same, tuple(net[0].weight.to_local().shape))\n"),
+      (Texts{"True [True, True, True, True] (3, 4)\n", "True [True, True, True, True] (3, 4)\n"}));
 }
 
 TEST(ProgramRanks, LossOfShardedClassesIsThatOfTheWhole) {
-  EXPECT_EQ(printedBy(2, usesDTensor +
-                             "from torch.distributed.tensor.parallel import loss_parallel\n"
-                             "torch.manual_seed(0)\n"
-                             "logits, target = torch.randn(4, 5, dtype=torch.float64), torch.tensor([0, 4, 2, -100])\n"
-                             "whole = logits.clone().requires_grad_()\n"
-                             "want = torch.nn.functional.cross_entropy(whole, target)\n"
-                             "want.backward()\n"
-                             "parts = distribute_tensor(logits, mesh, [Shard(1)]).requires_grad_()\n"
-                             "with loss_parallel():\n"
-                             "    got = torch.nn.functional.cross_entropy(parts, target)\n"
-                             "    got.backward()\n"
-                             "print(torch.allclose(got.full_tensor(), want), torch.allclose(parts.grad.full_tensor(), whole.grad))\n"),
-            (Texts{"True True\n", "True True\n"}));
+  EXPECT_EQ(
+      printedBy(
+          2,
+          usesDTensor +
+              "from torch.distributed.tensor.parallel import loss_parallel\n"
+              "torch.manual_seed(0)\n"
+              "logits, target = torch.randn(4, 5, dtype=torch.float64), torch.tensor([0, 4, 2, -100])\n"
+              "whole = logits.clone().requires_grad_()\n"
+              "want = torch.nn.functional.cross_entropy(whole, target)\n"
+              "want.backward()\n"
+              "parts = distribute_tensor(logits, mesh, [Shard(1)]).requires_grad_()\n"
+              "with loss_parallel():\n"
+              "    got = torch.nn.functional.cross_entropy(parts, target)\n"
+              "    got.backward()\n"
+              "print(torch.allclose(got.full_tensor(), want), torch.allclose(parts.grad.full_tensor(), whole.grad))\n"),
+      (Texts{"True True\n", "True True\n"}));
 }
 
 /// How often a backend was asked for a graph when both ranks call with other sizes, then with a third one.
@@ -182,9 +193,10 @@ TEST(ProgramRanks, RanksAgreeOnSizesBeforeTheyCompile) {
 }
 
 TEST(ProgramRanks, ARankThatCompilesNothingIsNamed) {
-  const auto alone = printedBy(2, "torch._dynamo.config.enable_compiler_collectives = True\n"
-                                  "f = torch.compile(lambda x: x * 2, backend='eager')\n"
-                                  "if rank == 0: f(torch.ones(3))\n");
+  const auto alone = printedBy(2,
+                               "torch._dynamo.config.enable_compiler_collectives = True\n"
+                               "f = torch.compile(lambda x: x * 2, backend='eager')\n"
+                               "if rank == 0: f(torch.ones(3))\n");
   ASSERT_EQ(alone.size(), 2u);
   EXPECT_NE(alone[0].find("waited in all_gather_object"), std::string::npos) << alone[0];
   EXPECT_NE(alone[0].find("rank 1 has ended"), std::string::npos) << alone[0];
@@ -198,8 +210,9 @@ TEST(ProgramRanks, APartIsNotReadAsTheWhole) {
 }
 
 TEST(ProgramRanks, OneRankIsAWorldOfOne) {
-  EXPECT_EQ(printedBy(1, "x = torch.ones(2)\ndist.all_reduce(x)\nprint(world, rank, x.tolist(), dist.is_available())\n"),
-            Texts{"1 0 [1.0, 1.0] True\n"});
+  EXPECT_EQ(
+      printedBy(1, "x = torch.ones(2)\ndist.all_reduce(x)\nprint(world, rank, x.tolist(), dist.is_available())\n"),
+      Texts{"1 0 [1.0, 1.0] True\n"});
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ Capture captureOf(const Value& graphs, const std::string& path, std::vector<std:
 /// What a launcher of ranks tells each of them.
 std::string launchedAs(int rank, int ranks) {
   return fmt::format(
-      "import os\nos.environ.update(RANK='{0}', LOCAL_RANK='{0}', WORLD_SIZE='{1}', LOCAL_WORLD_SIZE='{1}', GROUP_RANK='0', "
+      "import os\nos.environ.update(RANK='{0}', LOCAL_RANK='{0}', WORLD_SIZE='{1}', LOCAL_WORLD_SIZE='{1}', "
+      "GROUP_RANK='0', "
       "MASTER_ADDR='localhost', MASTER_PORT='29500')\n",
       rank, ranks);
 }

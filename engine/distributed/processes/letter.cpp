@@ -6,9 +6,7 @@
 namespace kerf::inline distributed::inline processes {
 namespace {
 
-std::unexpected<Error> damagedLetter() {
-  return fail(ErrorCode::RuntimeFailed, "a message between ranks is damaged");
-}
+std::unexpected<Error> damagedLetter() { return fail(ErrorCode::RuntimeFailed, "a message between ranks is damaged"); }
 
 /// Takes numbers and texts off the front of bytes.
 class LetterReader {

@@ -83,9 +83,7 @@ struct Peer {
   std::deque<RankLetter> letters;
 };
 
-std::string keyOfGroup(const Group& group) {
-  return fmt::format("{}:{}", group.name, fmt::join(group.ranks, ","));
-}
+std::string keyOfGroup(const Group& group) { return fmt::format("{}:{}", group.name, fmt::join(group.ranks, ",")); }
 
 class SharedMember : public SharedRank {
  public:
@@ -359,8 +357,7 @@ Result<std::shared_ptr<SharedWorld>> SharedWorld::make(int ranks, const SharedWo
   const std::size_t ringBytes =
       options.ringBytes > 0 ? options.ringBytes : std::clamp(all / std::size_t(ranks * ranks), least, most);
   const std::size_t bytes = SharedMemory::bytesFor(ranks, ringBytes);
-  void* const start =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
     return fail(ErrorCode::Environment, "no memory of {} bytes for {} ranks: {}", bytes, ranks, std::strerror(errno));
   return std::make_shared<MappedWorld>(static_cast<char*>(start), bytes, ranks, ringBytes, options.timeout);
