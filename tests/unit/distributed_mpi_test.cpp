@@ -169,6 +169,21 @@ TEST(MpiRanks, WaitNoLongerForOneThatHasEnded) {
 }
 
 /// Rank 1 waits until what it sent has gone, although rank 0 has already heard of its end.
+TEST(MpiRanks, SendWhatStartsWithinAStorage) {
+  const Group world = worldGroup(2);
+  const auto body = [&](Communicator& link) -> Result<void> {
+    Tensor all = tensorOf(4, 1);
+    all.data<float>()[3] = 9;
+    if (link.rank() == 1) return link.send(world, 0, 1, all.viewAs({2}, {1}, 2));
+    KERF_TRY(const Tensor own, link.receive(world, 1, 1));
+    EXPECT_EQ(own.itemAsDouble(0), 1);
+    EXPECT_EQ(own.itemAsDouble(1), 9);
+    return {};
+  };
+  const PostedRuns ran = runPosted(2, longWait, {body});
+  for (const Result<void>& result : ran.results[0][0]) EXPECT_EQ(messageOf(result), "none");
+}
+
 TEST(MpiRanks, DropWhatIsLeftOfThoseThatEndedBefore) {
   const Group world = worldGroup(2);
   const auto leaves = [&](Communicator& link) -> Result<void> {

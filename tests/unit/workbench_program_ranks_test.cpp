@@ -1,4 +1,10 @@
 // Programs that run as several ranks: torch.distributed and DTensor in the sandbox.
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "app/workbench/programs/program_runs.h"
@@ -207,6 +213,35 @@ TEST(ProgramRanks, APartIsNotReadAsTheWhole) {
                                         "x = distribute_tensor(torch.ones(4), mesh, [Shard(0)])\n"
                                         "dist.all_reduce(x)\n");
   for (const std::string& rank : refused) EXPECT_NE(rank.find("of a DTensor"), std::string::npos) << rank;
+}
+
+/// The losses that the bundled example prints.
+std::vector<double> lossesOfExample(int ranks) {
+  std::ifstream file(std::string(KERF_SOURCE_DIR) + "/resources/samples/train_convnext_example.py");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(text.empty());
+  workbench::CaptureProgramRequest request;
+  request.path = "train_convnext_example.py";
+  request.ranks = ranks;
+  request.timeout = std::chrono::seconds(300);
+  const auto captured = workbench::runProgramText(text, request, {});
+  EXPECT_TRUE(captured) << captured.error().text();
+  if (!captured) return {};
+  for (const auto& rank : *captured) EXPECT_EQ(rank.doc.exitStatus, 0) << rank.doc.exception << rank.doc.errors;
+  const std::string& output = captured->front().doc.output;
+  std::vector<double> losses;
+  for (std::size_t at = output.find("loss "); at != std::string::npos; at = output.find("loss ", at + 1))
+    losses.push_back(std::stod(output.substr(at + 5)));
+  return losses;
+}
+
+TEST(ProgramRanks, TheConvNextExampleHasTheLossOfOneRank) {
+  const std::vector<double> whole = lossesOfExample(1), sharded = lossesOfExample(4);
+  ASSERT_EQ(whole.size(), 2u);
+  ASSERT_EQ(sharded.size(), 2u);
+  EXPECT_GT(whole[0], 1);
+  for (std::size_t step = 0; step < 2; ++step) EXPECT_NEAR(sharded[step], whole[step], 1e-4) << step;
+  EXPECT_NE(whole[0], whole[1]) << "a step changes the parameters";
 }
 
 TEST(ProgramRanks, OneRankIsAWorldOfOne) {
