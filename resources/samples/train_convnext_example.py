@@ -13,7 +13,7 @@ from torch.distributed.tensor import Replicate, Shard, distribute_module, distri
 FULL = False  # the sizes of PyTorch's own example: some 550 million parameters
 DEPTHS, WIDTHS = ([3, 3, 27, 3], [256, 512, 1024, 2048]) if FULL else ([1, 1, 2, 1], [8, 16, 32, 64])
 IMAGES, CLASSES = ([7, 3, 512, 1024], 1000) if FULL else ([2, 3, 64, 256], 10)
-STEPS, LEARNING_RATE = 2, 1e-4
+STEPS, LEARNING_RATE = 2, 1e-2
 
 
 class ChannelNorm(nn.Module):

@@ -178,11 +178,6 @@ def _done(async_op, result=None):
     return Work(result=result) if async_op else None
 
 
-def is_available():
-    """Always True."""
-    return True
-
-
 def is_backend_available(backend):
     """Whether init_process_group takes the name."""
     return backend.lower() in ("gloo", "nccl", "mpi", "fake")
