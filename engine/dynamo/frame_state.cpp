@@ -32,7 +32,7 @@ bool FrameState::meetNumber(const std::string& source, PyObject* number) {
 
 agreement::FrameState FrameState::told() const {
   const auto numberOrDynamic = [](const std::optional<std::int64_t>& size) {
-    return size ? agreement::AgreedNumber{std::to_string(*size)} : agreement::AgreedNumber{"auto_dynamic", true};
+    return size ? agreement::AgreedNumber{std::to_string(*size), false} : agreement::AgreedNumber{"auto_dynamic", true};
   };
   agreement::FrameState state;
   for (const auto& [source, seen] : m_tensors) {
@@ -48,7 +48,8 @@ agreement::FrameState FrameState::told() const {
     const Ref text = Ref::steal(PyObject_Repr(seen.value.get()));
     PyErr_Clear();
     const bool isDynamic = seen.differs || !text;
-    state[source].scalar = {isDynamic ? std::string("auto_dynamic") : textOf(text.get()), isDynamic};
+    state[source].scalar =
+        agreement::AgreedNumber{isDynamic ? std::string("auto_dynamic") : textOf(text.get()), isDynamic};
   }
   return state;
 }

@@ -14,6 +14,14 @@ default_pg_timeout = timedelta(minutes=30)
 _NOT_INITIALIZED = "Default process group has not been initialized, please make sure to call init_process_group."
 
 
+# Looked up once, so that tracing a function that calls them finds them.
+_OPS = [
+    getattr(torch.ops._c10d_functional, name).default
+    for name in ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single", "broadcast",
+                 "wait_tensor", "all_reduce_coalesced", "all_gather_into_tensor_coalesced")
+]
+
+
 class ReduceOp:
     """How the values of the ranks become one."""
 
