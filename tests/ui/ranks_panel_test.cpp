@@ -125,6 +125,29 @@ TEST_F(RankFolder, LeadsEachRankToItsOwnNodeStageAndGraph) {
   EXPECT_EQ(session().location().node, "all_reduce");
 }
 
+TEST_F(RankFolder, AreThereWhenTheLogsAreGoneAndTheStoreHasThem) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "lanes_stored";
+  testing_support::writeRanksApart(folder);
+  openFolder(QString::fromStdString(folder.string()));
+  const auto told = panel().headline();
+  const int rows = panel().lanes().topLevelItemCount();
+  const auto stored = test::cliJson({"import", QString::fromStdString(folder.string())});
+  const auto name = stored["captures"].toArray()[0].toObject()["id"].toString();
+  std::filesystem::remove_all(folder);
+  openFolder(name);
+  EXPECT_TRUE(session().capture(session().location().capture)->isStored());
+  EXPECT_EQ(panel().headline(), told);
+  EXPECT_EQ(panel().lanes().topLevelItemCount(), rows);
+}
+
+TEST_F(RankFolder, SayWhichTwoLogsAreOfOneRank) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "lanes_twice";
+  testing_support::writeRanksApart(folder);
+  std::filesystem::copy_file(folder / "rank1.log", folder / "rank1_again.log");
+  openFolder(QString::fromStdString(folder.string()));
+  EXPECT_THAT(panel().hint().toStdString(), HasSubstr("rank1.log and rank1_again.log are both of rank 1"));
+}
+
 TEST_F(RankLanes, SayThatAllAgree) {
   openRanks("trace_fc_all_reduce_sum");
   EXPECT_EQ(panel().headline(), "All 4 ranks have the same graphs, and all collectives meet (1).");

@@ -1,5 +1,6 @@
 // Graphs of several ranks from the command line: sharded, run, compared, verified and minified together.
 #include "tests/support/cli_test.h"
+#include "tests/support/flight_records.h"
 #include "tests/support/rank_traces.h"
 
 namespace kerf::cli {
@@ -228,6 +229,35 @@ TEST_F(RanksCommandTest, NamesThePlaceOfEachRank) {
                                       {"node", "all_reduce_1"}}));
   EXPECT_EQ(group["places"][2]["compile_id"], "[1/0]");
   EXPECT_EQ(group["places"][2]["graph"], 1);
+}
+
+TEST_F(RanksCommandTest, AreThoseOfTheStoreWhenTheLogsAreGone) {
+  const auto traces = folder / "stored_traces";
+  testing_support::writeRanksApart(traces);
+  const auto records = testing_support::flightFolder("stored_flights", {{testing_support::flight(1, "all_reduce", 4, "completed")},
+                                                                        {testing_support::flight(1, "all_reduce", 6, "started")}});
+  for (const char* name : {"nccl_trace_rank_0", "nccl_trace_rank_1"}) fs::copy_file(records / name, traces / name);
+  fs::remove_all(records);
+  const auto before = runJson({"ranks", traces.string()}, 1);
+  const auto id = runJson({"import", traces.string()})["captures"][0]["id"].get<std::string>();
+  fs::remove_all(traces);
+  EXPECT_EQ(runJson({"ranks", id}, 1), before);
+  EXPECT_THAT(before["culprits"][0]["mismatch"].get<std::string>(), HasSubstr("f32[6, 3]")) << "of a flight record";
+  const auto absent = run({"ranks", "c77"});
+  EXPECT_EQ(absent.status, 2);
+  EXPECT_THAT(absent.errors, HasSubstr("c77"));
+}
+
+TEST_F(RanksCommandTest, SayWhereTheStoreHasNoSeveralRanks) {
+  const auto traces = folder / "one_rank";
+  testing_support::writeRankLogs(
+      traces, {testing_support::graphRecord(0, 0, "aot_inference_graph", testing_support::reducingGraph({"0"}))});
+  const auto id = runJson({"import", traces.string()})["captures"][0]["id"].get<std::string>();
+  const auto one = run({"ranks", id});
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.errors, HasSubstr(id + " holds traces of 1 rank"));
+  const auto text = runJson({"import", layer()})["captures"][0]["id"].get<std::string>();
+  EXPECT_EQ(run({"ranks", text}).status, 2);
 }
 
 #ifdef KERF_MPIEXEC

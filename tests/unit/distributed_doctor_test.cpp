@@ -104,6 +104,18 @@ TEST(RanksDoctor, SaysOfWhichRanksThereIsNothing) {
   EXPECT_EQ(diagnosis->absent, (std::vector<int>{1, 2}));
 }
 
+TEST(RanksDoctor, DoesNotMixTwoLogsOfOneRank) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_twice";
+  const std::string stage = "inductor_post_grad_graph";
+  writeRankLogs(folder, {graphRecord(0, 0, stage, reducingGraph({"0"})), graphRecord(1, 0, stage, reducingGraph({"0"}))});
+  ASSERT_TRUE(diagnoseRanks(folder));
+  std::ofstream(folder / "rank0_again.log") << graphRecord(0, 0, stage, reducingGraph({"0", "0"}));
+  const auto twice = diagnoseRanks(folder);
+  ASSERT_FALSE(twice) << "of which run is rank 1?";
+  EXPECT_EQ(twice.error().message,
+            "rank0.log and rank0_again.log are both of rank 0: put the logs of each run in a folder of their own");
+}
+
 TEST(RanksDoctor, LeadsEachRankToItsOwnPlace) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_apart";
   writeRanksApart(folder);

@@ -51,6 +51,8 @@ LaneView::LaneView(const Names& names, QWidget* parent)
   column->addWidget(m_content, 1);
 }
 
+QString LaneView::hint() const { return m_hint->text(); }
+
 QString LaneView::headline() const { return m_headline->text(); }
 
 QString LaneView::detail() const { return m_detail->toPlainText(); }

@@ -25,6 +25,8 @@ class LaneView : public QWidget {
   LaneView(const Names& names, QWidget* parent);
   QTreeWidget& lanes() { return *m_lanes; }
   QString headline() const;
+  /// Why there are no lanes.
+  QString hint() const;
   /// What is said of the current row.
   QString detail() const;
 

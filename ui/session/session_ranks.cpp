@@ -46,11 +46,10 @@ void Session::findRanks(int capture) {
   const QString job = "ranks:" + QString::number(capture);
   if (!hasRanks(capture) || ranks(capture) || m_jobs.busy(job)) return;
   if (!m_differ) m_differ = m_workers.forJob();  // so that browsing never waits
+  const auto doc = this->capture(capture);
+  const workbench::RanksRequest request{doc->isStored() ? doc->name : doc->path};
   m_jobs.submit<Result<workbench::RanksDoc>>(
-      job,
-      [worker = m_differ, request = workbench::RanksRequest{this->capture(capture)->path}](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
+      job, [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
       [this, capture](Result<workbench::RanksDoc> result) {
         if (!this->capture(capture)) return;
         auto doc = std::make_shared<RankLanesDoc>();

@@ -163,7 +163,8 @@ Result<CaptureSourcePtr> openPath(Workbench& bench, const std::string& path, con
   KERF_TRY(auto capture, importCapture(root, {}, reading(job, path)));
   if (shared) nameOriginals(capture, root, path);
   auto source =
-      std::make_shared<const CaptureSource>(path, std::move(capture), std::nullopt, shared ? shared->folder : nullptr);
+      std::make_shared<const CaptureSource>(path, std::move(capture), std::nullopt,
+                                            shared ? shared->folder : nullptr, root);
   bench.keep(path, source);
   return source;
 }
@@ -207,7 +208,8 @@ Result<CaptureSourcePtr> openStoredFiles(Workbench& bench, std::int64_t captureI
   KERF_TRY(auto capture, importCapture(root, {}, reading(job, text)));
   nameOriginals(capture, root, row.path);
   capture.path = text;
-  auto source = std::make_shared<const CaptureSource>(text, std::move(capture), captureId, held(std::move(folder)));
+  auto source =
+      std::make_shared<const CaptureSource>(text, std::move(capture), captureId, held(std::move(folder)), root);
   bench.keep(text, source);
   return source;
 }

@@ -20,6 +20,7 @@ struct CaptureSource {
   Capture capture;
   std::optional<std::int64_t> captureId;  ///< row in the store, if it came from there
   std::shared_ptr<const void> keeps;      ///< owner of the folder of a stored capture
+  std::filesystem::path root = {};        ///< where its files are now; empty: it has none of its own
 };
 using CaptureSourcePtr = std::shared_ptr<const CaptureSource>;
 

@@ -8,6 +8,7 @@
 #include "engine/capture/common/storage_directory.h"
 #include "engine/capture/common/storage_names.h"
 #include "engine/capture/repro/writer.h"
+#include "engine/distributed/doctor/flight_recorder.h"
 #include "engine/tensor/file_pieces.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
@@ -152,6 +153,8 @@ Result<std::vector<NewFile>> filesOf(const Capture& capture, KeptFiles kept) {
   FileList list(capture.path, kept == KeptFiles::Copied);
   for (const auto& file : capture.files) list.add(file);
   if (!list.isFolder()) list.add(capture.path);
+  if (list.isFolder() && capture.kind == "torch_trace")
+    for (const auto& record : flightRecordsIn(capture.path)) list.add(record);  // what ran, beside what was compiled
   for (const auto& graph : capture.graphs) {
     if (list.isFolder()) list.addStorages(graph);
   }

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "app/workbench/captures/capture_source.h"
 #include "app/workbench/captures/graph_source.h"
+#include "app/workbench/captures/store_id.h"
 #include "app/workbench/protocol/query_text.h"
 #include "app/workbench/protocol/ranks.h"
 #include "app/workbench/ranks/rank_sharding.h"
@@ -73,6 +75,14 @@ RankGroupDoc docOf(const RankGroup& group) {
   return doc;
 }
 
+/// An error that names the store's capture, not the private folder that its files are in.
+Error named(Error error, const std::filesystem::path& root, const std::string& name) {
+  for (std::size_t at = error.message.find(root.string()); at != std::string::npos;
+       at = error.message.find(root.string(), at + name.size()))
+    error.message.replace(at, root.string().size(), name);
+  return error;
+}
+
 std::vector<RankGroupDoc> docsOf(const std::vector<RankGroup>& groups) {
   std::vector<RankGroupDoc> docs;
   for (const RankGroup& group : groups) docs.push_back(docOf(group));
@@ -101,11 +111,19 @@ Result<ShardedGraphDoc> perform(Workbench& bench, const ShardRequest& request, c
   return inChild(body, patientLimits({}), job.stop, "sharding the graph", ErrorCode::RuntimeFailed);
 }
 
-Result<RanksDoc> perform(Workbench&, const RanksRequest& request, const Job&) {
+Result<RanksDoc> perform(Workbench& bench, const RanksRequest& request, const Job& job) {
   std::error_code ignored;
-  if (!std::filesystem::exists(request.path, ignored))
+  CaptureSourcePtr stored;  // its files are there as long as this
+  if (parseStoreId(request.path)) {
+    KERF_TRY(stored, openCapture(bench, request.path, job));
+    if (stored->root.empty())
+      return fail(ErrorCode::BadInput, "{} is no trace of several ranks: it has a graph, and no logs", request.path);
+  } else if (!std::filesystem::exists(request.path, ignored)) {
     return fail(ErrorCode::NotFound, "{} does not exist", request.path);
-  KERF_TRY(const RanksDiagnosis diagnosis, diagnoseRanks(request.path));
+  }
+  auto diagnosed = diagnoseRanks(stored ? stored->root : std::filesystem::path(request.path));
+  if (!diagnosed) return fail(stored ? named(diagnosed.error(), stored->root, request.path) : diagnosed.error());
+  const RanksDiagnosis& diagnosis = *diagnosed;
   RanksDoc doc{.ranks = diagnosis.ranks, .absent = diagnosis.absent};
   for (const DifferingGraph& graph : diagnosis.graphs)
     doc.graphs.push_back({graph.compileId, graph.stage, graph.index, docsOf(graph.groups)});

@@ -25,6 +25,8 @@ struct FlightLog {
   std::map<std::string, std::vector<int>> groups;  ///< their members, where the record says
 };
 
+/// Files of a folder, not of those inside, that begin as a flight record does and have a rank in their names.
+std::vector<std::filesystem::path> flightRecordsIn(const std::filesystem::path& folder);
 /// Whether a file begins as a pickle does.
 bool isFlightRecord(const std::filesystem::path& path);
 /// BadInput for what is no flight record. The rank is that of the file's name.

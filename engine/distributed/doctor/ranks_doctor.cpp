@@ -297,15 +297,34 @@ void keepKnownSchedule(RankLog& log, const std::map<int, RankLog>& logs) {
   log.schedule.resize(known);
 }
 
+/// Logs by rank. Two files of one rank are two runs, and nothing says whose other ranks belong to which.
+class LogsOfRanks {
+ public:
+  Result<RankLog*> of(int rank, const std::filesystem::path& file) {
+    const auto [known, fresh] = m_files.emplace(rank, file);
+    if (!fresh && known->second != file)
+      return fail(ErrorCode::BadInput, "{} and {} {}: put the logs of each run in a folder of their own",
+                  known->second.filename().string(), file.filename().string(),
+                  rank < 0 ? "do not say of which rank they are" : fmt::format("are both of rank {}", rank));
+    m_logs[rank].rank = rank;
+    return &m_logs[rank];
+  }
+  std::map<int, RankLog>& all() { return m_logs; }
+
+ private:
+  std::map<int, RankLog> m_logs;
+  std::map<int, std::filesystem::path> m_files;
+};
+
 Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures, const std::map<int, TornLog>& torn) {
-  std::map<int, RankLog> logs;
+  LogsOfRanks logs;
   for (Capture& capture : captures) {
-    if (const int own = rankOfFile(capture.path); own >= 0) logs[own].rank = own;  // also where it compiled nothing
+    const int own = rankOfFile(capture.path);
+    if (own >= 0) KERF_CHECK(logs.of(own, capture.path));  // also where it compiled nothing
     for (CapturedGraph& graph : capture.graphs) {
       KERF_CHECK(graph.ensureLoaded());
-      const int rank = graph.origin.rank >= 0 ? graph.origin.rank : rankOfFile(capture.path);
-      RankLog& log = logs[rank];
-      log.rank = rank;
+      KERF_TRY(RankLog* const found, logs.of(graph.origin.rank >= 0 ? graph.origin.rank : own, capture.path));
+      RankLog& log = *found;
       GraphKey key{graph.origin.compileId, graph.origin.stage, 0};
       while (log.graphs.contains(key)) ++std::get<2>(key);
       log.graphs.emplace(key, &graph.module);
@@ -313,31 +332,38 @@ Result<std::vector<RankLog>> readLogs(std::vector<Capture>& captures, const std:
     }
   }
   std::vector<RankLog> result;
-  for (auto& [rank, log] : logs) {
+  for (auto& [rank, log] : logs.all()) {
     log.isTorn = torn.contains(rank);
     readSchedule(log);
   }
-  for (auto& [rank, log] : logs)
-    if (log.isTorn) keepKnownSchedule(log, logs);
-  for (auto& [rank, log] : logs) result.push_back(std::move(log));
+  for (auto& [rank, log] : logs.all())
+    if (log.isTorn) keepKnownSchedule(log, logs.all());
+  for (auto& [rank, log] : logs.all()) result.push_back(std::move(log));
   return result;
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> flightRecordsIn(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.is_regular_file(ignored) && rankOfFile(entry.path()) >= 0 && isFlightRecord(entry.path()))
+      files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
 
 namespace {
 
 /// What the flight records beside the traces say.
 Result<std::vector<FlightLog>> readFlights(const std::filesystem::path& path) {
   std::vector<FlightLog> logs;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
-    const int rank = rankOfFile(entry.path());
-    if (!entry.is_regular_file(ignored) || rank < 0 || !isFlightRecord(entry.path())) continue;
-    KERF_TRY(FlightLog log, readFlightRecord(entry.path(), rank));
+  for (const auto& file : flightRecordsIn(path)) {
+    KERF_TRY(FlightLog log, readFlightRecord(file, rankOfFile(file)));
     logs.push_back(std::move(log));
   }
-  std::ranges::sort(logs, {}, &FlightLog::rank);
+  std::ranges::stable_sort(logs, {}, &FlightLog::rank);
   return logs;
 }
 

@@ -93,7 +93,8 @@ std::vector<RankGroup> groupedByText(const std::vector<RankItem>& items);
 /// Who does not do as most in a row that differs, and who waits; without what was done before.
 Culprit culpritOfRow(const TimelineRow& row);
 
-/// Of a folder (or log) with traces, or with flight records, of at least two ranks. BadInput where there are fewer.
+/// Of a folder (or log) with traces, or with flight records, of at least two ranks. BadInput where there are fewer, and
+/// where two files are of one rank.
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path);
 
 }  // namespace kerf::inline distributed::inline doctor
