@@ -71,6 +71,7 @@ TEST_F(RankLanes, LeadToTheNodeOfTheRankThatDiffers) {
 TEST_F(RankLanes, HaveTheColoursOfTheThemeThatIsShown) {
   m_mostGap = test::mostGapOfThemes();
   openRanks("cc_stride_mismatch");
+  m_window->setTheme("light");
   for (const char* look : {"dark", "light"}) {
     const auto before = theme().text.name();
     m_window->setTheme(look);
@@ -83,6 +84,29 @@ TEST_F(RankLanes, HaveTheColoursOfTheThemeThatIsShown) {
       EXPECT_FALSE(html.contains(before)) << name << " in " << look;
     }
   }
+}
+
+TEST_F(RankLanes, AreAllInViewInASmallWindow) {
+  m_window->resize(1366, 768);
+  openRanks("cc_stride_mismatch");
+  auto& lanes = panel().lanes();
+  const auto last = [&] {
+    const int column = lanes.columnCount() - 1;
+    return lanes.columnViewportPosition(column) + lanes.columnWidth(column);
+  };
+  EXPECT_LE(last(), lanes.viewport()->width());
+  m_window->resize(1800, 1000);
+  QApplication::processEvents();
+  const int wide = lanes.columnWidth(firstLane);
+  EXPECT_LE(last(), lanes.viewport()->width());
+  m_window->resize(1366, 768);
+  QApplication::processEvents();
+  EXPECT_LE(last(), lanes.viewport()->width());
+  EXPECT_LT(lanes.columnWidth(firstLane), wide);
+  lanes.setColumnWidth(firstLane, 300);
+  m_window->resize(1500, 800);
+  QApplication::processEvents();
+  EXPECT_EQ(lanes.columnWidth(firstLane), 300) << "the user's own";
 }
 
 /// The first difference of this recording is the second node, and its collective, "tensor", is in the same graph.

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "ui/graph_view/elided_label.h"
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/panels/growth_chart.h"
@@ -88,6 +89,10 @@ AccuracyPanel::AccuracyPanel(Session& session, QWidget* parent)
     const auto* row = accuracy && node ? accuracy->find(node->name) : nullptr;
     m_growth->setCurrent(node ? text(node->name) : QString());
     m_nodeTable->selectSourceRow(row ? int(row - accuracy->nodes.data()) : -1);
+  });
+  onThemeChange(*this, [this] {
+    const auto doc = m_session.accuracy();
+    if (doc && !doc->running && doc->error.isEmpty()) showVerdict(*doc);
   });
   showAccuracy();
 }

@@ -1,6 +1,10 @@
 #include "ui/panels/lane_view.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
@@ -9,18 +13,22 @@
 #include <QVBoxLayout>
 
 namespace kerf::ui::inline panels {
+namespace {
+
+constexpr int narrowestLane = 44, sharedLane = 96, widestLane = 260;
+
+}  // namespace
 
 LaneView::LaneView(const Names& names, QWidget* parent)
     : QWidget(parent),
       m_bar(new QHBoxLayout),
-      m_headline(new QLabel),
+      m_headline(new ElidedLabel),
       m_hint(new QLabel),
       m_go(new QPushButton(tr("Go there"))),
       m_lanes(new QTreeWidget),
       m_detail(new QTextBrowser),
       m_content(new QSplitter(Qt::Horizontal)) {
   m_headline->setObjectName("status");
-  m_headline->setMinimumWidth(1);
   m_go->setObjectName(names.go);
   m_go->setToolTip(names.goTip);
   m_hint->setObjectName("hint");
@@ -35,6 +43,9 @@ LaneView::LaneView(const Names& names, QWidget* parent)
   m_detail->setAccessibleName(names.detailTitle);
   m_detail->setFrameShape(QFrame::NoFrame);
   m_detail->setOpenLinks(false);
+  connect(m_lanes->header(), &QHeaderView::sectionResized, this, [this](int column) {
+    m_chosenWidths |= !m_fitting && column < m_lanes->columnCount() - 1;  // the last takes the rest of the room
+  });
   m_content->addWidget(m_lanes);
   m_content->addWidget(m_detail);
   m_content->setChildrenCollapsible(false);
@@ -58,7 +69,7 @@ QString LaneView::headline() const { return m_headline->text(); }
 QString LaneView::detail() const { return m_detail->toPlainText(); }
 
 void LaneView::setHeadline(const QString& said) {
-  m_headline->setText(said);
+  m_headline->setForms({said});
   m_headline->setToolTip(said);
 }
 
@@ -71,6 +82,47 @@ void LaneView::showHint(const QString& hint) {
   m_content->hide();
   m_hint->setText(hint);
   m_hint->show();
+}
+
+void LaneView::fitLanes(int first) {
+  m_fitting = true;
+  m_firstLane = first;
+  m_chosenWidths = false;
+  m_needed.clear();
+  for (int column = 0; column < m_lanes->columnCount(); ++column) {
+    m_lanes->resizeColumnToContents(column);
+    m_needed.push_back(std::clamp(m_lanes->columnWidth(column), narrowestLane, widestLane));
+  }
+  shareRoom();
+}
+
+void LaneView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (!m_chosenWidths) shareRoom();
+}
+
+/// The narrow lanes take what they need, the others share the rest.
+void LaneView::shareRoom() {
+  m_fitting = true;
+  auto widths = m_needed;
+  std::vector<int> order;
+  int room = m_lanes->viewport()->width();
+  for (int column = 0; column < int(widths.size()); ++column) {
+    if (column < m_firstLane)
+      room -= widths[std::size_t(column)];
+    else
+      order.push_back(column);
+  }
+  std::ranges::sort(order, {}, [&](int column) { return m_needed[std::size_t(column)]; });
+  int left = int(order.size());
+  for (const int column : order) {
+    int& width = widths[std::size_t(column)];
+    width = std::min(width, std::max(sharedLane, room / left--));
+    room -= width;
+  }
+  for (int column = 0; column < int(widths.size()); ++column)
+    m_lanes->setColumnWidth(column, widths[std::size_t(column)]);
+  m_fitting = false;
 }
 
 int LaneView::currentRow() const { return m_lanes->indexOfTopLevelItem(m_lanes->currentItem()); }

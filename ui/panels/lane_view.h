@@ -2,10 +2,13 @@
 // what is most worth knowing, and a button that goes there; a hint where there is nothing to tell.
 #pragma once
 
+#include <vector>
+
 #include <QWidget>
 
+#include "ui/graph_view/elided_label.h"
+
 class QHBoxLayout;
-class QLabel;
 class QPushButton;
 class QSplitter;
 class QTextBrowser;
@@ -38,18 +41,28 @@ class LaneView : public QWidget {
   void setHeadline(const QString& said);
   /// Shows the lanes.
   void showLanes();
+  /// Columns as wide as what they hold; the lanes, from column `first` on, give way until all are in view. Again when the
+  /// view gets another size, until the user gives a column a width.
+  void fitLanes(int first);
+  void resizeEvent(QResizeEvent* event) override;
   /// Shows why there are none.
   void showHint(const QString& hint);
   /// Place of the current row; -1: none.
   int currentRow() const;
 
  private:
+  void shareRoom();
+
   QHBoxLayout* m_bar;
-  QLabel *m_headline, *m_hint;
+  ElidedLabel* m_headline;
+  QLabel* m_hint;
   QPushButton* m_go;
   QTreeWidget* m_lanes;
   QTextBrowser* m_detail;
   QSplitter* m_content;
+  int m_firstLane = 0;
+  std::vector<int> m_needed;  ///< widths of columns by what they hold
+  bool m_fitting = false, m_chosenWidths = false;
 };
 
 }  // namespace kerf::ui::inline panels

@@ -15,7 +15,6 @@ namespace kerf::ui::inline panels {
 namespace {
 
 constexpr int numberColumn = 0, placeColumn = 1, firstLane = 2;
-constexpr int narrowestLane = 44, widestLane = 260;
 
 void colourLane(QTreeWidgetItem& item, const LaneRow& row) {
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
@@ -82,10 +81,7 @@ void RanksPanel::fillLanes() {
   const auto first = std::ranges::find(m_rows, true, &LaneRow::isFirst);
   m_first = first == m_rows.end() ? -1 : int(first - m_rows.begin());
   goButton().setVisible(m_first >= 0);
-  for (int column = 0; column < lanes().columnCount(); ++column) {
-    lanes().resizeColumnToContents(column);
-    lanes().setColumnWidth(column, std::clamp(lanes().columnWidth(column), narrowestLane, widestLane));
-  }
+  fitLanes(firstLane);
   lanes().setCurrentItem(lanes().topLevelItem(std::max(0, m_first)));
   showRow();
 }

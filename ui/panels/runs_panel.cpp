@@ -179,8 +179,7 @@ void RunsPanel::fillLanes(const RunsDoc& runs) {
     colourCompile(*item, compile, m_stages);
     if (first == nullptr && !compile.same()) first = item;
   }
-  for (int column = 0; column < lanes().columnCount(); ++column) lanes().resizeColumnToContents(column);
-  lanes().setColumnWidth(frameColumn, std::min(240, lanes().columnWidth(frameColumn)));
+  fitLanes(firstStageColumn);
   if (first == nullptr) first = lanes().topLevelItem(0);
   lanes().setCurrentItem(first);
   showCompile();

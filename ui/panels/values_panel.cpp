@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/panels/heat_map.h"
@@ -84,6 +85,7 @@ ValuesPanel::ValuesPanel(Session& session, QWidget* parent)
   for (const auto signal : {&Session::nodeChanged, &Session::graphChanged, &Session::plantChanged,
                             &Session::inputsChanged, &Session::symbolsChanged})
     connect(&session, signal, this, &ValuesPanel::showValue);
+  onThemeChange(*this, [this] { showValue(); });
   showValue();
 }
 
