@@ -32,7 +32,7 @@ void addOptions(QCommandLineParser& parser) {
        {"theme", "light, dark or system.", "NAME"},
        {"panel",
         "Panel to show: overview, program, ranks, nodes, source, path, runs, difference, changes, accuracy, values, "
-        "minify, partition, kernels, code, fusion, timeline, record, store, log, find or notes.",
+        "placements, minify, partition, kernels, code, fusion, timeline, record, store, log, find or notes.",
         "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},

@@ -47,7 +47,7 @@ class GraphPainter {
   void paintPlacement(const SceneCard& card);
   /// Where there is room below a card: the strip of values may have its own.
   double belowCard(const SceneCard& card) const;
-  void paintTag(const QPointF& corner, const QString& label, const QColor& color, bool centred = false);
+  double paintTag(const QPointF& corner, const QString& label, const QColor& color, bool centred = false);
   QColor markColor(int node) const;
   double labelScale() const;
   bool related(int card) const;

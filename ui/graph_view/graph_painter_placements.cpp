@@ -29,17 +29,17 @@ void GraphPainter::paintPlacement(const SceneCard& card) {
   if (m_state.mode != ColorMode::Placement || !m_state.sharding || m_scene.isGhost(card.node)) return;
   const int at = int(&card - m_scene.cards.data());
   const auto* known = m_state.sharding->find(m_scene.graph->nodes[std::size_t(card.node)].name);
+  QPointF corner(card.rect.left() + 2, belowCard(card) - 3);
   if (card.group < 0 && known && !known->placements.empty())
-    paintTag(QPointF(card.rect.left() + 2, belowCard(card) - 3), kerf::ui::text(known->placements),
-             nodeColor(m_scene.graph->nodes[std::size_t(card.node)], m_state));
+    corner.rx() += 4 + paintTag(corner, kerf::ui::text(known->placements),
+                                nodeColor(m_scene.graph->nodes[std::size_t(card.node)], m_state));
   if (!m_state.moves) return;
   if (const auto inside = m_state.moves->inside.find(at); inside != m_state.moves->inside.end())
-    paintTag(QPointF(card.rect.left() + 12, card.rect.top() - (tagHeight - 3) * labelScale()), inside->second.text(),
-             theme().warn);
+    paintTag(corner, inside->second.text(), theme().warn);
 }
 
 /// Its colour is a frame: the text stays legible whatever hue a placement has.
-void GraphPainter::paintTag(const QPointF& corner, const QString& label, const QColor& color, bool centred) {
+double GraphPainter::paintTag(const QPointF& corner, const QString& label, const QColor& color, bool centred) {
   const double scale = labelScale();
   QFont font = m_code;
   font.setPixelSize(int(11 * scale));
@@ -52,6 +52,7 @@ void GraphPainter::paintTag(const QPointF& corner, const QString& label, const Q
   m_painter.setFont(font);
   m_painter.setPen(theme().text);
   m_painter.drawText(tag, Qt::AlignCenter, label);
+  return width;
 }
 
 }  // namespace kerf::ui::inline graph_view

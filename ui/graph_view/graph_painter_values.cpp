@@ -29,7 +29,7 @@ QString saidWithin(const workbench::ValueFigures& figures, double width, const Q
 }  // namespace
 
 double GraphPainter::belowCard(const SceneCard& card) const {
-  const bool strip = m_state.values && m_state.accuracy && m_detail == Detail::Full &&
+  const bool strip = card.group < 0 && m_state.values && m_state.accuracy && m_detail == Detail::Full &&
                      m_state.accuracy->figuresOf(m_scene.graph->nodes[std::size_t(card.node)].name) != nullptr;
   return card.rect.bottom() + (strip ? stripHeight : 0);
 }
