@@ -1,4 +1,5 @@
 // One setting for all that runs a graph: what one panel says of an error, the others say too; and what NaN does to a verdict.
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -56,6 +57,53 @@ TEST_F(RunSetting, ValuesHaveThePlantedFaultOfTheComparison) {
   EXPECT_THAT(values.status().toStdString(), HasSubstr("planted: relu=accuracy"));
   session().setPlant({});
   EXPECT_FALSE(session().valueIsCurrent()) << "what is shown is not what would be run now";
+}
+
+TEST_F(RunSetting, TheBackendIsOneForAllThatRuns) {
+  openSample();
+  m_window->raisePanel("accuracy");
+  ASSERT_TRUE(test::waitFor([&] { return !session().backends().empty(); }));
+  const auto pickerOf = [](QWidget& panel) { return panel.findChild<QComboBox*>("backend"); };
+  auto* first = pickerOf(m_window->accuracyPanel());
+  ASSERT_EQ(first->count(), 3);
+  first->setCurrentIndex(first->findData("interp"));
+  emit first->activated(first->currentIndex());
+  EXPECT_EQ(session().backend(), "interp");
+  for (QWidget* panel : std::initializer_list<QWidget*>{&m_window->valuesPanel(), &m_window->minifyPanel()})
+    EXPECT_EQ(pickerOf(*panel)->currentText().toStdString(), "Interpreter");
+  compare();
+  EXPECT_EQ(session().accuracy()->backend, "interp");
+  EXPECT_TRUE(session().accuracy()->same);
+  EXPECT_THAT(m_window->accuracyPanel().verdict().toStdString(), HasSubstr("by Interpreter"));
+  session().selectNode(QString("relu"));
+  m_window->valuesPanel().ask();
+  settle();
+  ASSERT_EQ(session().value()->error.toStdString(), "");
+  EXPECT_EQ(session().value()->asked.backend, "interp");
+  m_window->raisePanel("kernels");
+  settle();
+  const auto run = session().compiledAsRun();
+  ASSERT_TRUE(run);
+  EXPECT_NE(run, session().compiled());
+  EXPECT_TRUE(std::ranges::none_of(run->kernels, [](const KernelDoc& kernel) { return !kernel.code.empty(); }));
+  session().setBackend("llvm");
+  EXPECT_FALSE(session().valueIsCurrent()) << "what is shown is not what would be run now";
+  EXPECT_EQ(session().compiledAsRun(), session().compiled());
+}
+
+TEST_F(RunSetting, ABackendThatCannotRunHereSaysWhy) {
+  m_window->raisePanel("accuracy");
+  session().findBackends();
+  ASSERT_TRUE(test::waitFor([&] { return !session().backends().empty(); }));
+  auto* picker = m_window->accuracyPanel().findChild<QComboBox*>("backend");
+  for (const auto& backend : session().backends()) {
+    const int item = picker->findData(QString::fromStdString(backend.name));
+    ASSERT_GE(item, 0);
+    EXPECT_EQ(picker->model()->flags(picker->model()->index(item, 0)).testFlag(Qt::ItemIsEnabled), backend.runs);
+    EXPECT_EQ(picker->itemData(item, Qt::ToolTipRole).toString().toStdString(),
+              backend.runs ? backend.description : backend.why);
+    EXPECT_NE(backend.runs ? backend.description : backend.why, "");
+  }
 }
 
 TEST_F(RunSetting, AFaultIsPlantedInOneCaptureAndEveryResultSaysSo) {

@@ -12,7 +12,9 @@
 #include "ui/graph_view/elided_label.h"
 #include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
+#include "ui/models/run_words.h"
 #include "ui/models/theme.h"
+#include "ui/panels/backend_picker.h"
 #include "ui/panels/growth_chart.h"
 
 namespace kerf::ui::inline panels {
@@ -119,6 +121,7 @@ QWidget* AccuracyPanel::buildBar() {
   m_verdict = new ElidedLabel;
   m_verdict->setObjectName("verdict");
   row->addWidget(m_run);
+  row->addWidget(new BackendPicker(m_session));
   row->addWidget(m_bisect);
   row->addWidget(m_cancel);
   m_go = new QPushButton;
@@ -267,11 +270,11 @@ void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   const auto result = doc.same              ? odd.isEmpty() ? tr("Same") : tr("Same, but %1").arg(odd)
                                    : doc.failure.empty() ? tr("Different")
                                             : tr("Failed: %1").arg(text(doc.failure));
-  const auto planted = doc.plant.isEmpty() ? QString() : tr("  ·  planted: %1").arg(doc.plant);
+  const auto setting = settingText(doc.plant, doc.backend);
   const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();
   const auto where = first.isEmpty() ? QString() : tr("  ·  first bad: %1").arg(first);
-  m_verdict->setForms({result + count + where + planted, result + where, result});
-  m_verdict->setToolTip(result + count + where + planted);
+  m_verdict->setForms({result + count + where + setting, result + where, result});
+  m_verdict->setToolTip(result + count + where + setting);
   auto palette = m_verdict->palette();
   const auto good = odd.isEmpty() ? theme().good : theme().warn;
   palette.setColor(QPalette::WindowText, doc.same && bad == 0 ? good : theme().bad);
@@ -308,12 +311,13 @@ void AccuracyPanel::showBisection() {
   m_bisection->setVisible(doc != nullptr);
   if (!doc) return m_bisection->clear();
   const auto by = modeName(doc->by);
-  if (doc->running) return m_bisection->setText(tr("Bisecting by %1… %2").arg(by, doc->progress));
+  const auto setting = settingText(QString(), doc->backend);
+  if (doc->running) return m_bisection->setText(tr("Bisecting by %1… %2").arg(by, doc->progress) + setting);
   if (!doc->error.isEmpty()) return m_bisection->setText(tr("Bisecting by %1 failed: %2").arg(by, doc->error));
   const auto note = doc->note.empty() ? QString() : "  ·  " + text(doc->note);
   const auto found = doc->culprits.empty() ? tr("no %1 is to blame").arg(by)
                                            : tr("the fault begins at %1 %2").arg(by, texts(doc->culprits).join(", "));
-  m_bisection->setText(tr("Bisection: ") + found + note);
+  m_bisection->setText(tr("Bisection: ") + found + note + setting);
 }
 
 }  // namespace kerf::ui::inline panels

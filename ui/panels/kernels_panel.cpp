@@ -29,12 +29,15 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   m_tabs->setDrawBase(false);
   m_tabs->setExpanding(false);
   auto* loops = new QLabel(tr("Loop IR"));
-  const auto sayPlanted = [&session, loops] {
+  const auto sayRun = [this, &session, loops] {
     const auto plant = session.plant();
     loops->setText(plant.isEmpty() ? tr("Loop IR") : tr("Loop IR  ·  planted: %1").arg(plant));
+    const bool cuda = session.backend() == "cuda";
+    m_tabs->setTabText(0, cuda ? tr("CUDA C++") : tr("LLVM IR"));
+    m_tabs->setTabText(1, cuda ? tr("PTX") : tr("Assembly"));
   };
-  for (const auto signal : {&Session::plantChanged, &Session::locationChanged})
-    connect(&session, signal, loops, sayPlanted);
+  for (const auto signal : {&Session::plantChanged, &Session::locationChanged, &Session::backendChanged})
+    connect(&session, signal, loops, sayRun);
   loops->setObjectName("tableTitle");
   const auto stacked = [](QWidget* above, QWidget* below) {
     auto* pane = new QWidget;
@@ -55,7 +58,7 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   whole->setContentsMargins(0, 0, 0, 0);
   whole->addWidget(splitter);
   connect(m_tabs, &QTabBar::currentChanged, this, &KernelsPanel::showLowered);
-  for (const auto signal : {&Session::compiledChanged, &Session::plantChanged})
+  for (const auto signal : {&Session::compiledChanged, &Session::plantChanged, &Session::backendChanged})
     connect(&session, signal, this, &KernelsPanel::showKernels);
   connect(&session, &Session::nodeChanged, this, &KernelsPanel::showNode);
   connect(m_code, &CodeView::linePicked, this, &KernelsPanel::pickLine);
@@ -83,7 +86,7 @@ void KernelsPanel::showKernels() {
 
 void KernelsPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (m_session.plant().isEmpty()) return;
+  if (m_session.plant().isEmpty() && m_session.backend() == workbench::BackendsRequest::usual) return;
   showKernels();
   showNode();
 }

@@ -14,6 +14,7 @@
 #include <ranges>
 
 #include "ui/models/format.h"
+#include "ui/models/run_words.h"
 #include "ui/panels/inputs_editor.h"
 #include "ui/panels/minified_graphs.h"
 #include "ui/panels/minify_settings.h"
@@ -35,6 +36,7 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
     : QWidget(parent),
       m_session(session),
       m_plant(new PlantPicker(session)),
+      m_backend(new BackendPicker(session)),
       m_model(makeStepModel().release()),
       m_table(new DataTable(m_model)),
       m_chart(new ReductionChart),
@@ -152,6 +154,7 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_pause);
   row->addWidget(m_undo);
   row->addWidget(m_ask);
+  row->addWidget(m_backend);
   row->addWidget(m_plant);
   row->addWidget(m_openRepro);
   row->addWidget(m_export);
@@ -226,7 +229,7 @@ QString MinifyPanel::statusOf(const MinifyDoc& doc) const {
     text += tr("  ·  about %1 left").arg(formatSeconds(doc.secondsLeft));
   if (doc.state == MinifyDoc::State::Cancelled) text += tr("  ·  cancelled");
   if (doc.state == MinifyDoc::State::Failed) text += tr("  ·  failed");
-  if (!doc.plant.isEmpty()) text += tr("  ·  planted: %1").arg(doc.plant);
+  text += settingText(doc.plant, doc.backend);
   if (doc.oneMinimal.value_or(false)) text += tr("  ·  1-minimal");
   if (!doc.stoppedBy.empty()) text += tr("  ·  stopped by its limit");
   return text;
@@ -239,7 +242,8 @@ void MinifyPanel::showMinified() {
   m_start->setEnabled(m_session.graph() && !running);
   m_plant->setEnabled(m_start->isEnabled());
   m_ask->setEnabled(!running);
-  m_plant->setVisible(m_settings.oracle.oracle == "engine" && !running);
+  for (QWidget* own : std::initializer_list<QWidget*>{m_plant, m_backend})
+    own->setVisible(m_settings.oracle.oracle == "engine" && !running);
   auto settings = m_settings;
   settings.pins = plainTexts(m_session.pins());
   settings.graph.inputs = m_session.inputs().inputs;

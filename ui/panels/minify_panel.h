@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include "ui/models/tables.h"
+#include "ui/panels/backend_picker.h"
 #include "ui/panels/plant_picker.h"
 #include "ui/panels/table_view.h"
 #include "ui/session/session.h"
@@ -59,6 +60,7 @@ class MinifyPanel : public QWidget {
 
   Session& m_session;
   PlantPicker* m_plant;
+  BackendPicker* m_backend;
   StepModel* m_model;
   DataTable* m_table;
   ReductionChart* m_chart;

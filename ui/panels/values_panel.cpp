@@ -16,7 +16,9 @@
 
 #include "ui/graph_view/theme_change.h"
 #include "ui/models/format.h"
+#include "ui/models/run_words.h"
 #include "ui/models/theme.h"
+#include "ui/panels/backend_picker.h"
 #include "ui/panels/heat_map.h"
 #include "ui/panels/histogram_chart.h"
 
@@ -83,7 +85,7 @@ ValuesPanel::ValuesPanel(Session& session, QWidget* parent)
     showValue();
   });
   for (const auto signal : {&Session::nodeChanged, &Session::graphChanged, &Session::plantChanged,
-                            &Session::inputsChanged, &Session::symbolsChanged})
+                            &Session::inputsChanged, &Session::symbolsChanged, &Session::backendChanged})
     connect(&session, signal, this, &ValuesPanel::showValue);
   onThemeChange(*this, [this] { showValue(); });
   showValue();
@@ -119,7 +121,9 @@ void ValuesPanel::buildBar() {
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(12, 8, 12, 8);
   bar->setSpacing(10);
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_side, m_minus, m_expected, m_slice, m_next, m_save})
+  auto* backend = new BackendPicker(m_session);
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{m_run, backend, m_side, m_minus, m_expected, m_slice, m_next, m_save})
     bar->addWidget(widget);
   bar->addStretch(1);
   auto* column = new QVBoxLayout(this);
@@ -311,7 +315,7 @@ void ValuesPanel::showValue() {
   m_status->clear();
   if (!shown) return;
   auto said = QString("%1  %2[%3]").arg(text(value->asked.node), text(value->dtype), indexText(value->shape));
-  for (const auto& plant : value->asked.plants) said += tr("  ·  planted: %1").arg(text(plant));
+  said += settingText(value->asked.plants, value->asked.backend);
   if (!value->source.empty()) said += tr("  ·  recorded as %1").arg(text(value->source));
   if (!value->saved.empty()) said += tr("  ·  saved to %1").arg(text(value->saved));
   if (value->figures.finite == value->figures.elements) said += tr("  ·  all finite");

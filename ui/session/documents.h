@@ -80,6 +80,7 @@ struct AccuracyDoc : workbench::Comparison {
   enum class Oddity { NaN, Infinity };
   bool running = false;
   QString plant, error;                                          ///< error: why there is no comparison
+  std::string backend;                                           ///< of the compiled side
   std::unordered_map<std::string, int> nodeIndex, figuresIndex;  ///< places in `nodes` and `values`
   /// Null if the node was not compared.
   const NodeDivergence* find(const std::string& node) const {
@@ -110,6 +111,7 @@ using AccuracyDocPtr = std::shared_ptr<const AccuracyDoc>;
 struct BisectDoc : workbench::Bisection {
   bool running = false;
   workbench::BisectRequest::By by = workbench::BisectRequest::By::Node;
+  std::string backend;      ///< of the compiled side; empty: another than Kerf decides
   QString progress, error;  ///< error: why there is no result
 };
 using BisectDocPtr = std::shared_ptr<const BisectDoc>;
@@ -133,6 +135,7 @@ struct MinifyDoc {
   enum class State { Running, Done, Cancelled, Failed };
   State state = State::Running;
   QString plant, error;
+  std::string backend;                        ///< of the compiled side; empty: another than Kerf decides
   std::string fingerprint, reduction, repro;  ///< "m2", "p4"
   int startNodes = 0, bestNodes = 0, tests = 0;
   int slips = 0;  ///< candidates that failed in another way

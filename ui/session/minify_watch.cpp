@@ -7,8 +7,9 @@ constexpr int throttleMs = 50;
 constexpr int mostWorkers = 256;  ///< a message may say anything
 }  // namespace
 
-MinifyWatch::MinifyWatch(const QString& plant, QObject* parent) : QObject(parent) {
+MinifyWatch::MinifyWatch(const QString& plant, const std::string& backend, QObject* parent) : QObject(parent) {
   m_doc.plant = plant;
+  m_doc.backend = backend;
   m_clock.start();
   m_throttle.setSingleShot(true);
   m_throttle.setInterval(throttleMs);

@@ -15,7 +15,7 @@ class MinifyWatch : public QObject {
   Q_OBJECT
 
  public:
-  explicit MinifyWatch(const QString& plant, QObject* parent = nullptr);
+  explicit MinifyWatch(const QString& plant, const std::string& backend, QObject* parent = nullptr);
   void add(const workbench::MinifyEvent& event);
   void add(const workbench::MinifyWorkEvent& event);
   void finish(const workbench::Minified& minified);

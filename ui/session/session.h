@@ -119,9 +119,10 @@ class Session : public QObject {
   const NodeDoc* nodeDoc() const;
   GuardsDocPtr guards() const;
   CompileDocPtr compiled() const;
-  /// With the planted fault, where there is one; null until compilePlanted() has that.
+  /// With the planted fault and by the chosen backend, where those are not the usual; null until compilePlanted() has
+  /// that.
   CompileDocPtr compiledAsRun() const;
-  /// Compiles the shown graph with the planted fault, unless that is known; compiledChanged() follows.
+  /// Compiles the shown graph as it is run, unless that is known; compiledChanged() follows.
   void compilePlanted();
   AccuracyDocPtr accuracy() const;
   BisectDocPtr bisected() const;
@@ -217,6 +218,13 @@ class Session : public QObject {
   void setPlant(const QString& plant);
   QString plant() const;
   std::vector<std::string> plants() const;
+  /// Whose code the compiled side of whatever runs a graph is, in all captures: "llvm", "interp", "cuda".
+  void setBackend(const std::string& backend);
+  const std::string& backend() const { return m_backend; }
+  /// Asks which there are; backendsChanged() follows, unless they are known.
+  void findBackends();
+  /// Empty until findBackends() has them.
+  const std::vector<workbench::BackendDoc>& backends() const { return m_backends; }
   void setInputs(const InputsChoice& inputs);
   InputsChoice inputs() const;
   /// Asks where the shown graph's inputs come from; `take` gets them later, unless that is not to be known.
@@ -304,6 +312,9 @@ class Session : public QObject {
   void ranksChanged();
   void inputsChanged();
   void plantChanged();
+  /// Another one is chosen; which there are is known.
+  void backendChanged();
+  void backendsChanged();
   void traceLogChanged();
   void programChanged();
   /// A file without a graph that may be a Python program: running it in the sandbox would give graphs.
@@ -366,7 +377,8 @@ class Session : public QObject {
   void sendNote(const workbench::NoteRequest& request);
   void refreshed(int capture, Result<std::vector<workbench::CaptureIndex>> result);
   void showGraph(const Location& location, GraphDocPtr graph);
-  void compared(const Key& key, const QString& plant, const Result<workbench::Comparison>& result);
+  void compared(const Key& key, const QString& plant, const std::string& backend,
+                const Result<workbench::Comparison>& result);
   void bisected(const Key& key, const BisectDoc& asked, const Result<workbench::Bisection>& result);
   void minifyProgressed(const Key& key);
   void readCandidate(const Key& key);
@@ -374,6 +386,7 @@ class Session : public QObject {
   void findNeighbour(const Key& key);
   void minifyFinished(const Key& key, const Result<workbench::Minified>& result);
   void forgetValue();
+  std::vector<std::string> runSetting() const;
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
   void removed(const Result<workbench::Removed>& result);
   void restored(const Result<workbench::Restored>& result);
@@ -388,6 +401,8 @@ class Session : public QObject {
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
+  std::string m_backend{workbench::BackendsRequest::usual};
+  std::vector<workbench::BackendDoc> m_backends;
   RunsDocPtr m_runs;
   AlignmentDocPtr m_alignment;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture

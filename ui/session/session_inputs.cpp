@@ -1,5 +1,6 @@
 // Session: how the shown graph is run: values of symbolic sizes, what stands in for missing data, the planted fault.
 #include <algorithm>
+#include <utility>
 
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
@@ -51,6 +52,31 @@ QString Session::plant() const {
 
 std::vector<std::string> Session::plants() const {
   return plant().isEmpty() ? std::vector<std::string>() : std::vector{plant().toStdString()};
+}
+
+void Session::setBackend(const std::string& backend) {
+  if (std::exchange(m_backend, backend) != backend) emit backendChanged();
+}
+
+void Session::findBackends() {
+  if (!m_backends.empty() || m_jobs.busy("backends")) return;
+  if (!m_differ) m_differ = m_workers.forJob();
+  m_jobs.submit<Result<std::vector<workbench::BackendDoc>>>(
+      "backends",
+      [worker = m_differ](std::stop_token stop) { return worker->perform(workbench::BackendsRequest(), {{}, stop}); },
+      [this](const Result<std::vector<workbench::BackendDoc>>& result) {
+        if (!result) return;
+        m_backends = *result;
+        emit backendsChanged();
+      },
+      JobQueue::Weight::Quiet);
+}
+
+/// What is not usual of a run: the planted faults, and another backend behind them. Empty: nothing.
+std::vector<std::string> Session::runSetting() const {
+  auto setting = plants();
+  if (m_backend != workbench::BackendsRequest::usual) setting.push_back("backend " + m_backend);
+  return setting;
 }
 
 void Session::setInputs(const InputsChoice& inputs) {

@@ -13,7 +13,10 @@ void Session::minify(workbench::MinifyRequest request) {
   if (!known || (known->minify && known->minify->running())) return;
   std::erase_if(known->graphs, [](const auto& item) { return item.first.first == int(Location::Stage::Step); });
   forgetSteps(key(), -1);
-  known->minify = std::make_unique<MinifyWatch>(texts(request.oracle.plants).join(", "));
+  const bool own = request.oracle.oracle == "engine";
+  if (own) request.oracle.torchBackend = m_backend == workbench::BackendsRequest::usual ? std::string() : m_backend;
+  known->minify =
+      std::make_unique<MinifyWatch>(texts(request.oracle.plants).join(", "), own ? m_backend : std::string());
   connect(known->minify.get(), &MinifyWatch::progressed, this, [this, where = key()] { minifyProgressed(where); });
   request.graph = address(key());
   request.pins = plainTexts(known->pins);

@@ -11,6 +11,7 @@ void Session::findValue(workbench::NodeValueRequest request) {
   const bool step = m_location.stage == Location::Stage::Step;
   request.graph = step ? addressAt(m_location) : address(key());
   if (!step) request.plants = plants();
+  request.backend = m_backend;
   auto asked = std::make_shared<ValueDoc>();
   asked->place = m_location;
   asked->asked = request;
@@ -44,6 +45,7 @@ void Session::forgetValue() {
 
 bool Session::valueIsCurrent() const {
   if (!m_value || !m_value->place.sameGraph(m_location)) return false;
+  if (m_value->asked.backend != m_backend) return false;
   if (m_location.stage == Location::Stage::Step) return true;
   return m_value->asked.plants == plants() && (m_value->running || m_value->asked.graph == address(key()));
 }

@@ -12,7 +12,8 @@ namespace {
 using workbench::JobEvent;
 
 /// Null for a comparison that the user cancelled.
-AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparison>& result) {
+AccuracyDocPtr accuracyOf(const QString& plant, const std::string& backend,
+                          const Result<workbench::Comparison>& result) {
   if (!result && cancelled(result.error())) return nullptr;
   auto doc = std::make_shared<AccuracyDoc>();
   if (result) static_cast<workbench::Comparison&>(*doc) = *result;
@@ -20,6 +21,7 @@ AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparis
   if (doc->failure.empty()) doc->failure = doc->nodesFailure;
   doc->same = doc->good();
   doc->plant = plant;
+  doc->backend = backend;
   doc->afterReading();
   return doc;
 }
@@ -54,22 +56,22 @@ void Session::compile() {
       });
 }
 
-/// The kernels of what is run: with the planted fault, where there is one. What passes did is told without it.
+/// The kernels of what is run: with the planted fault and by the chosen backend. What passes did is told without them.
 void Session::compilePlanted() {
   const auto where = key();
-  const auto plants = this->plants();
+  const auto setting = runSetting();
   auto* known = state();
-  if (!known || plants.empty() || known->plantedWith == plants) return;
+  if (!known || setting.empty() || known->plantedWith == setting) return;
   known->planted = nullptr;
-  known->plantedWith = plants;
+  known->plantedWith = setting;
   if (!m_differ) m_differ = m_workers.forJob();
-  const workbench::CompileRequest request{shownAddress(where), std::chrono::minutes(1), plants};
+  const workbench::CompileRequest request{shownAddress(where), std::chrono::minutes(1), plants(), m_backend};
   m_jobs.submit<Result<CompileDocPtr>>(
       jobKey("planted", where),
       [worker = m_differ, request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
-      [this, where, plants](const Result<CompileDocPtr>& result) {
+      [this, where, setting](const Result<CompileDocPtr>& result) {
         auto* known = state(where);
-        if (!known || known->plantedWith != plants) return;
+        if (!known || known->plantedWith != setting) return;
         auto failure = std::make_shared<workbench::CompileDoc>();
         if (!result) failure->error = windowText(result.error()).toStdString();
         known->planted = result ? freedElsewhere(*result) : failure;
@@ -79,8 +81,9 @@ void Session::compilePlanted() {
 
 CompileDocPtr Session::compiledAsRun() const {
   const auto* known = state();
-  if (!known || plant().isEmpty()) return compiled();
-  return known->plantedWith == plants() ? known->planted : nullptr;
+  const auto setting = runSetting();
+  if (!known || setting.empty()) return compiled();
+  return known->plantedWith == setting ? known->planted : nullptr;
 }
 
 /// Of graphs with symbolic sizes: their symbols, ranges and guards, checked against the chosen sizes.
@@ -112,23 +115,28 @@ void Session::compare() {
   auto running = std::make_shared<AccuracyDoc>();
   running->running = true;
   running->plant = plant;
+  running->backend = m_backend;
   known->accuracy = running;
   workbench::CompareRequest request{address(key())};
   request.plants = plants();
   request.depth = workbench::CompareRequest::Depth::Nodes;
   request.values = true;
+  request.backend = m_backend;
   m_jobs.submit<Result<workbench::Comparison>>(
       jobKey("compare", key()),
       [worker = m_workers.forJob(), request](std::stop_token stop) { return worker->perform(request, {{}, stop}); },
-      [this, where = key(), plant](const Result<workbench::Comparison>& result) { compared(where, plant, result); });
+      [this, where = key(), plant, backend = m_backend](const Result<workbench::Comparison>& result) {
+        compared(where, plant, backend, result);
+      });
   emit accuracyChanged();
   emit busyChanged();
 }
 
-void Session::compared(const Key& where, const QString& plant, const Result<workbench::Comparison>& result) {
+void Session::compared(const Key& where, const QString& plant, const std::string& backend,
+                       const Result<workbench::Comparison>& result) {
   auto* known = state(where);
   if (!known) return;
-  known->accuracy = accuracyOf(plant, result);
+  known->accuracy = accuracyOf(plant, backend, result);
   const auto doc = known->accuracy;
   if (where == key()) emit accuracyChanged();
   if (where == key() && doc && node() < 0) selectNode(QString::fromStdString(doc->firstBadNode()));
@@ -150,6 +158,7 @@ void Session::bisect(workbench::BisectRequest request) {
   BisectDoc asked;
   asked.by = request.by;
   asked.running = true;
+  if (request.oracle == "engine") asked.backend = request.backend = m_backend;
   known->bisected = std::make_shared<BisectDoc>(asked);
   request.graph = address(key());
   const auto where = key();

@@ -113,9 +113,9 @@ struct PassDoc {
 };
 
 struct KernelDoc {
-  std::string name, kind, reason, loopIr, code;  ///< code: LLVM IR
+  std::string name, kind, reason, loopIr, code;  ///< code: LLVM IR; of the backend cuda: CUDA C++
   std::vector<std::string> nodes, capturedNodes;
-  std::string assembly = {};
+  std::string assembly = {};  ///< of the backend cuda: PTX
   /// By line of `code` and `assembly`: the line of `loopIr` that it comes from, 1-based; 0: none.
   std::vector<int> codeLines = {}, assemblyLines = {};
 
@@ -141,8 +141,9 @@ struct CompileRequest {
   GraphAddress graph;
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
   std::vector<std::string> plants = {};  ///< as CompareRequest::plants
+  std::string backend = "llvm";
 
-  KERF_FIELDS(graph, timeout, plants)
+  KERF_FIELDS(graph, timeout, plants, backend)
 };
 
 /// A graph before or after a pass as text, under its content hash.

@@ -5,6 +5,7 @@
 
 #include "app/workbench/protocol/alignment.h"
 #include "app/workbench/protocol/audit.h"
+#include "app/workbench/protocol/backends.h"
 #include "app/workbench/protocol/captures.h"
 #include "app/workbench/protocol/compile_log.h"
 #include "app/workbench/protocol/difference.h"
@@ -50,7 +51,7 @@
                                                           macro(ShardingCheckRequest) macro(AuditRequest)             \
                                                               macro(RankRunsRequest) macro(MinifyRanksRequest)        \
                                                                   macro(TrainExampleRequest) macro(AlignRequest)      \
-                                                                      macro(AbsentNamesRequest)
+                                                                      macro(AbsentNamesRequest) macro(BackendsRequest)
 
 namespace kerf::workbench {
 
