@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QDateTime>
+#include <QDir>
 #include <QProcess>
 #include <QProcessEnvironment>
 #include <QSettings>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/panels/accuracy_panel.h"
 
 namespace kerf::ui {
 namespace {
@@ -111,6 +114,85 @@ TEST_F(Undo, AWindowThatIsKilledComesBack) {
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
   EXPECT_EQ(session().captures().size(), 1u);
   EXPECT_EQ(session().graph()->nodes.size(), 94u);
+}
+
+/// Whose file is another since then is compared anew.
+TEST_F(Undo, TablesOfAComparisonComeBackWithTheSession) {
+  const auto settings = m_files.filePath("settings.ini");
+  const auto path = m_files.filePath("sample.py");
+  ASSERT_TRUE(QFile::copy(test::samplePath(), path));
+  ASSERT_TRUE(QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner));
+  const auto begin = [&] {
+    m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
+    m_window->show();
+    started();
+  };
+  const auto resume = [&] {
+    begin();
+    m_window->resume();
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+  };
+  const QDir kept(m_files.filePath("compared"));
+  begin();
+  open(path);
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return !kept.entryList({"*.comparison"}).isEmpty() && m_window->idle(); }));
+  const auto before = session().accuracy();
+  const auto verdict = m_window->accuracyPanel().verdict();
+  ASSERT_FALSE(before->isOfBefore);
+  resume();
+  ASSERT_TRUE(test::waitFor([&] { return session().accuracy() != nullptr; }));
+  const auto after = session().accuracy();
+  EXPECT_TRUE(after->isOfBefore);
+  EXPECT_EQ(m_window->accuracyPanel().verdict(), "Before the restart: " + verdict);
+  ASSERT_EQ(after->nodes.size(), before->nodes.size());
+  for (std::size_t i = 0; i < after->nodes.size(); ++i) {
+    EXPECT_EQ(after->nodes[i].node, before->nodes[i].node);
+    EXPECT_EQ(after->nodes[i].same, before->nodes[i].same);
+  }
+  EXPECT_EQ(m_window->accuracyPanel().nodes().model()->rowCount(), int(before->nodes.size()));
+  ASSERT_NE(after->figuresOf("relu"), nullptr);
+  EXPECT_EQ(after->figuresOf("relu")->sides.size(), before->figuresOf("relu")->sides.size());
+  EXPECT_EQ(after->figuresOf("relu")->sides[0].figures.mean, before->figuresOf("relu")->sides[0].figures.mean);
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && !session().accuracy()->running; }));
+  EXPECT_EQ(m_window->accuracyPanel().verdict(), verdict);
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::Append));
+  file.write("# another\n");
+  file.close();
+  ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+  file.setFileTime(QDateTime::currentDateTime().addSecs(60), QFileDevice::FileModificationTime);
+  file.close();
+  resume();
+  EXPECT_EQ(session().accuracy(), nullptr);
+}
+
+TEST_F(Undo, AKeptComparisonMayHoldAnything) {
+  const auto settings = m_files.filePath("settings.ini");
+  const auto begin = [&] {
+    m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
+    m_window->show();
+    started();
+  };
+  const QDir kept(m_files.filePath("compared"));
+  begin();
+  openSample();
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return !kept.entryList({"*.comparison"}).isEmpty() && m_window->idle(); }));
+  QFile file(kept.filePath(kept.entryList({"*.comparison"}).value(0)));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const auto good = file.readAll();
+  file.close();
+  for (const auto& bytes : {QByteArray(), good.left(good.size() / 2), good.left(40) + QByteArray(1000, '\xff')}) {
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(bytes);
+    file.close();
+    begin();
+    m_window->resume();
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+    EXPECT_EQ(session().accuracy(), nullptr);
+  }
 }
 
 TEST_F(Undo, PinsComeBackWithTheSession) {

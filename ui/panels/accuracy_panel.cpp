@@ -273,7 +273,8 @@ void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   const auto setting = settingText(doc.plant, doc.backend);
   const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();
   const auto where = first.isEmpty() ? QString() : tr("  ·  first bad: %1").arg(first);
-  m_verdict->setForms({result + count + where + setting, result + where, result});
+  const auto before = doc.isOfBefore ? tr("Before the restart: ") : QString();
+  m_verdict->setForms({before + result + count + where + setting, before + result + where, before + result});
   m_verdict->setToolTip(result + count + where + setting);
   auto palette = m_verdict->palette();
   const auto good = odd.isEmpty() ? theme().good : theme().warn;

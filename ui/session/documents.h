@@ -81,6 +81,7 @@ struct AccuracyDoc : workbench::Comparison {
   bool running = false;
   QString plant, error;                                          ///< error: why there is no comparison
   std::string backend;                                           ///< of the compiled side
+  bool isOfBefore = false;                                       ///< it was compared before a restart
   std::unordered_map<std::string, int> nodeIndex, figuresIndex;  ///< places in `nodes` and `values`
   /// Null if the node was not compared.
   const NodeDivergence* find(const std::string& node) const {

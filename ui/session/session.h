@@ -9,6 +9,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "app/workbench/protocol/kept_comparison.h"
 #include "ui/session/documents.h"
 #include "ui/session/history.h"
 #include "ui/session/job_queue.h"
@@ -125,6 +126,11 @@ class Session : public QObject {
   /// Compiles the shown graph as it is run, unless that is known; compiledChanged() follows.
   void compilePlanted();
   AccuracyDocPtr accuracy() const;
+  /// Comparisons are written into this folder, as long as nothing is planted and the graph is run as usual.
+  void keepComparisons(const QString& folder);
+  /// Of these captures (by name) what was compared before is there when a graph is shown, unless file, graph or Kerf are
+  /// others now; accuracyChanged() follows.
+  void comeBack(const QStringList& captures);
   BisectDocPtr bisected() const;
   MinifyDocPtr minified() const;
   StoreListingPtr store() const { return m_listing; }
@@ -387,6 +393,9 @@ class Session : public QObject {
   void minifyFinished(const Key& key, const Result<workbench::Minified>& result);
   void forgetValue();
   std::vector<std::string> runSetting() const;
+  std::pair<QString, workbench::KeptComparison> keptPlace(const Key& where) const;
+  void keepComparison(const Key& where);
+  void findKeptComparison();
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
   void removed(const Result<workbench::Removed>& result);
   void restored(const Result<workbench::Restored>& result);
@@ -403,6 +412,8 @@ class Session : public QObject {
   ValueDocPtr m_value;
   std::string m_backend{workbench::BackendsRequest::usual};
   std::vector<workbench::BackendDoc> m_backends;
+  QString m_keepFolder;                 ///< of comparisons; empty: none are kept
+  std::set<std::string> m_comeBack;     ///< names of captures
   RunsDocPtr m_runs;
   AlignmentDocPtr m_alignment;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture

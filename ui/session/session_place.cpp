@@ -166,6 +166,7 @@ void Session::showGraph(const Location& location, GraphDocPtr graph) {
   emit nodeChanged();
   emit locationChanged();
   if (!changed) return;
+  findKeptComparison();
   findStages();
   findDifference();
 }

@@ -139,6 +139,7 @@ void Session::compared(const Key& where, const QString& plant, const std::string
   known->accuracy = accuracyOf(plant, backend, result);
   const auto doc = known->accuracy;
   if (where == key()) emit accuracyChanged();
+  keepComparison(where);
   if (where == key() && doc && node() < 0) selectNode(QString::fromStdString(doc->firstBadNode()));
   if (doc && !doc->error.isEmpty()) emit failed(tr("Comparison failed"), doc->error);
   emit busyChanged();

@@ -4,6 +4,7 @@
 
 #include <QApplication>
 #include <QChildEvent>
+#include <QDir>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
@@ -58,6 +59,8 @@ MainWindow::MainWindow(const WindowOptions& options)
       m_actions(new Actions(*this)) {
   const auto theme = options.theme.isEmpty() ? m_preferences.value("theme", "system").toString() : options.theme;
   PlainLabels::install();
+  if (const auto settings = m_preferences.file(); !settings.isEmpty())
+    m_session.keepComparisons(QFileInfo(settings).dir().filePath("compared"));
   applyAppearance(theme);
   setObjectName("studio");
   setWindowTitle(tr("Kerf Studio"));

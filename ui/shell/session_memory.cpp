@@ -90,6 +90,7 @@ void restoreSession(MainWindow& window, const QVariantMap& session) {
     view.center = session["center"].toPointF();
     window.pane().keepView(std::move(view));
   }
+  window.session().comeBack(names);
   if (there && session.contains("compared")) window.accuracyPanel().setEarlier(session["compared"].toMap());
   if (there && session.contains("program")) window.programPanel().restore(session["program"].toMap());
   if (there) restorePins(window.session(), place, session["pins"].toStringList());
