@@ -1,4 +1,5 @@
 // A graph over a mesh of ranks: colours, tags, costs on edges and reasons are what `kerf shard` says of it.
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -134,8 +135,16 @@ TEST_F(PlacedGraph, DrawsTheCostOfCommunicationAtTheEdge) {
   EXPECT_THAT(edge.text().toStdString(), HasSubstr("[P(sum)] → [R]"));
   EXPECT_EQ(edge.cost, session().sharding()->find("out")->cost);
   EXPECT_TRUE(moves.inside.empty());
+  shard("4", "w2=S0");
+  ASSERT_EQ(session().sharding()->find("down")->moved.size(), 1u);
+  EXPECT_EQ(session().sharding()->find("down")->moved[0].cost, 0) << "each rank keeps a part of what it has";
+  const auto some = movesOf(*view.scene(), *session().sharding());
+  EXPECT_EQ(some.edges.count({card("act"), card("down")}), 0u);
+  EXPECT_EQ(some.edges.count({card("down"), card("out")}), 1u);
   shard("4", "x=S0");
   EXPECT_TRUE(movesOf(*view.scene(), *session().sharding()).edges.empty()) << "rows stay where they are";
+  EXPECT_TRUE(std::ranges::none_of(legendEntries(*view.scene(), view.state()),
+                                   [](const auto& entry) { return entry.label == "moved between ranks"; }));
   EXPECT_LT(placementPixels(view, theme().warn), moved);
 }
 

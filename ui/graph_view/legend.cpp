@@ -66,7 +66,7 @@ std::vector<Entry> placementEntries(const Scene& scene, const ViewState& state) 
   for (std::size_t kind = 0; kind < nodes.size(); ++kind)
     entries.push_back({placementColor(*state.sharding, int(kind)),
                        QString("%1 %2").arg(text(state.sharding->kinds[kind]), plural(nodes[kind], "node"))});
-  if (std::ranges::any_of(state.sharding->nodes, [](const auto& node) { return !node.moved.empty(); }))
+  if (std::ranges::any_of(state.sharding->nodes, [](const auto& node) { return node.cost > 0; }))
     entries.push_back({theme().warn, "moved between ranks"});
   return entries;
 }

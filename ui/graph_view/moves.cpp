@@ -22,6 +22,7 @@ SceneMoves movesOf(const Scene& scene, const ShardingDoc& sharding) {
     const auto inputs = movedInputs(*scene.shown, sharding, node);
     for (std::size_t i = 0; i < node.moved.size(); ++i) {
       const auto& moved = node.moved[i];
+      if (moved.cost <= 0) continue;  // a rank keeps its part of what it has whole
       auto& moves = all[{inputs[i] < 0 ? -1 : scene.cardOfNode[std::size_t(inputs[i])], to}];
       ++moves.count;
       moves.cost += moved.cost;

@@ -47,7 +47,7 @@ ShardingPanel::ShardingPanel(Session& session, QWidget* parent)
       m_mesh(new QLineEdit("4")),
       m_placements(new QLineEdit),
       m_run(new QPushButton(tr("Shard"))),
-      m_headline(new QLabel),
+      m_headline(new ElidedLabel),
       m_hint(new QLabel),
       m_why(new QTextBrowser),
       m_content(new QSplitter(Qt::Horizontal)) {
@@ -78,7 +78,6 @@ void ShardingPanel::build() {
   m_placements->setClearButtonEnabled(true);
   m_placements->setMinimumWidth(150);
   m_headline->setObjectName("status");
-  m_headline->setMinimumWidth(1);
   m_hint->setObjectName("hint");
   m_hint->setAlignment(Qt::AlignCenter);
   m_hint->setWordWrap(true);
@@ -142,8 +141,9 @@ void ShardingPanel::showSharding() {
   m_shown = shown;
   m_model->setRows(shown ? shown->nodes : std::vector<workbench::ShardedNodeDoc>());
   m_table->fitColumns();
-  m_headline->setText(shown ? shardingHeadline(*shown) : QString());
-  m_headline->setToolTip(m_headline->text());
+  const auto said = shown ? shardingHeadline(*shown) : QString();
+  m_headline->setForms({said});
+  m_headline->setToolTip(said);
   if (shown) m_mesh->setText(shown->askedMesh);
   if (shown) m_placements->setText(shown->askedPlacements);
   showNode();

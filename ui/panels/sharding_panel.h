@@ -3,11 +3,11 @@
 
 #include <QWidget>
 
+#include "ui/graph_view/elided_label.h"
 #include "ui/models/tables.h"
 #include "ui/panels/table_view.h"
 #include "ui/session/session.h"
 
-class QLabel;
 class QLineEdit;
 class QPushButton;
 class QSplitter;
@@ -42,7 +42,8 @@ class ShardingPanel : public QWidget {
   DataTable* m_table;
   QLineEdit *m_mesh, *m_placements;
   QPushButton* m_run;
-  QLabel *m_headline, *m_hint;
+  ElidedLabel* m_headline;
+  QLabel* m_hint;
   QTextBrowser* m_why;
   QSplitter* m_content;
   ShardingDocPtr m_shown;
