@@ -74,6 +74,9 @@ std::string rowText(const AlignedRow& row) {
   if (const std::string place = placeText(row); !place.empty()) text += fmt::format("     {}\n", place);
   if (const std::string parts = partsText(row); !parts.empty()) text += fmt::format("     computes {}\n", parts);
   text += fmt::format("     inputs {}\n     results {}\n", row.inputsText, row.outputsText);
+  if (row.own >= 0)
+    text += fmt::format("     run again on what each took: {:.3g} of it is the step's own, and rounding makes {:.3g}\n",
+                        row.own, row.allowed);
   text += ulpsText(row.ulps) + fp64Text(row.fp64);
   if (!row.cause.empty()) text += fmt::format("     may come from {}\n", row.cause);
   if (!row.evidence.empty()) text += fmt::format("     belong together by {}\n", row.evidence);

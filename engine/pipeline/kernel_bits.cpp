@@ -22,6 +22,7 @@ constexpr std::string_view bitCauseNames[] = {
     "order of sums",
     "elementary functions of another library",
     "another algorithm of the product",
+    "one op for several of eager mode",
     "one kernel in eager mode",
     "division that is not correctly rounded",
     "several roundings in one op",
@@ -113,7 +114,9 @@ class KernelBitsReader {
       const Node& node = m_graph.node(id);
       const auto op = m_eager.find(node.name());
       const BitRule rule = bitRule(m_graph, node);
-      if (op != m_eager.end() && rule != BitRule::Exact && rule != BitRule::Steps) parts[op->second].push_back(&node);
+      if (op == m_eager.end() || op->second.empty()) continue;
+      readJoinedOps(node, op->second);
+      if (rule != BitRule::Exact && rule != BitRule::Steps) parts[op->second.front().name].push_back(&node);
     }
     for (const auto& [op, nodes] : parts) {
       if (nodes.size() < 2) continue;
@@ -121,6 +124,15 @@ class KernelBitsReader {
       std::string& detail = m_details[std::size_t(BitCause::OtherOp)];
       detail += fmt::format("{}{}", detail.empty() ? "" : ", ", op);
     }
+  }
+
+  /// Eager mode rounds what each of the ops gives; of all but the last nothing is left here that could be.
+  void readJoinedOps(const Node& node, const std::vector<EagerOp>& ops) {
+    if (std::ranges::count_if(ops, &EagerOp::rounds) < 2) return;
+    add(BitCause::JoinedOps, node);
+    std::string& detail = m_details[std::size_t(BitCause::JoinedOps)];
+    for (const EagerOp& op : ops)
+      if (op.rounds) detail += (detail.empty() ? "" : ", ") + op.name;
   }
 
   static bool isOf(const Node& node, std::initializer_list<std::string_view> names) {

@@ -24,6 +24,7 @@ enum class BitCause : unsigned char {
   Sums,           ///< the order of sums
   Functions,      ///< elementary functions of another library
   Products,       ///< another algorithm of a product of matrices, or of a convolution
+  JoinedOps,      ///< one op in the place of several of eager mode, which rounds between them
   OtherOp,        ///< eager mode computes all of it in one kernel of its own
   Approximation,  ///< division and square root that are not correctly rounded
   Several,        ///< an op that rounds several times
@@ -35,9 +36,14 @@ constexpr BitCause lastOf(BitCause) { return BitCause::Unknown; }
 /// "rounding between fused ops", "fused multiply-add", "order of sums", …
 std::string_view bitCauseName(BitCause cause);
 
-/// Ops of eager mode that nodes are parts of, by node: "torch.nn.functional.layer_norm" of "rsqrt". A node that has none
-/// is an op of eager mode itself.
-using EagerOps = std::map<std::string, std::string, std::less<>>;
+/// An op of eager mode: "layer_norm (torch.nn.functional.layer_norm)", and whether its result is rounded.
+struct EagerOp {
+  std::string name;
+  bool rounds = true;
+};
+/// Ops of eager mode that nodes are parts of, or stand for, by node: one of "rsqrt", two of an addmm that a pass made of a
+/// product and a sum. A node that has none is an op of eager mode itself.
+using EagerOps = std::map<std::string, std::vector<EagerOp>, std::less<>>;
 
 /// One row a group, in their order. `graph` has the nodes that the groups name; a group of no such node is not `known`.
 /// `own`: the groups are those of Kerf's compiled side.

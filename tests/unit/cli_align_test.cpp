@@ -104,6 +104,48 @@ TEST_F(AlignTest, AStepThatDoesNotFailAloneIsKeptAndSaidSo) {
   EXPECT_EQ(exact["repro"], (folder / "bits/repro.py").string());
 }
 
+/// The second run's weight is apart by 1e-5, and the sum is computed from that: times `fault`.
+class AlignRerunTest : public AlignTest {
+ protected:
+  /// Rows are scaled by `scale`: exp() of large numbers makes more of the difference.
+  void record(const std::string& name, float scale, float apart, float fault) {
+    SafetensorsFile file;
+    Tensor x = filled({4, 8}, [&](int i) { return (float(i % 7) * 0.25F - 0.5F) * scale; });
+    Tensor w = filled({8}, [&](int i) { return (0.5F + float(i) * 0.125F) * (1 + apart); });
+    Tensor sum = filled({4}, [&](int row) {
+      double total = 0;
+      for (int k = 0; k < 8; ++k) total += std::exp(double(at(x, row * 8 + k)) * at(w, k));
+      return float(total) * fault;
+    });
+    file.tensors = {{"x", x}, {"w", w}, {"sum_1", sum}};
+    ASSERT_TRUE(writeSafetensors(folder / (name + ".safetensors"), file));
+  }
+};
+
+TEST_F(AlignRerunTest, InputsThatDifferExcuseWhatTheStepMakesOfThemAndNoMore) {
+  record("eager", 1, 0, 1);
+  record("near", 1, 1e-5F, 1);
+  record("fault", 1, 1e-5F, 1.0002F);
+  EXPECT_EQ(runJson(align("near.safetensors"), 0)["verdict"], "rounding");
+  const auto fault = runJson(align("fault.safetensors"), 1);
+  ASSERT_EQ(fault["rows"].size(), 2U);
+  EXPECT_EQ(fault["rows"][1]["role"], "first");
+  EXPECT_EQ(fault["rows"][1]["node"], "sum_1");
+  EXPECT_NEAR(fault["rows"][1]["own"].get<double>(), 2e-4, 2e-5);
+  EXPECT_THAT(run(align("fault.safetensors")).output, HasSubstr("run again on what each took"));
+}
+
+TEST_F(AlignRerunTest, AStepThatMakesMuchOfItsInputsDifferenceIsNoFault) {
+  record("eager", 40, 0, 1);
+  record("near", 40, 1e-5F, 1);
+  record("fault", 40, 1e-5F, 3);
+  const auto near = runJson(align("near.safetensors"), 0);
+  EXPECT_EQ(near["verdict"], "rounding");
+  const auto fault = runJson(align("fault.safetensors"), 1);
+  EXPECT_EQ(fault["rows"].back()["node"], "sum_1");
+  EXPECT_EQ(fault["rows"].back()["role"], "first");
+}
+
 TEST_F(AlignTest, WithoutAGraphThereIsNothingToRun) {
   const auto doc = runJson({"align", (folder / "eager.safetensors").string(), (folder / "wrong.safetensors").string(),
                             "--minify", "-o", (folder / "small").string()},

@@ -151,13 +151,29 @@ TEST(KernelBits, PartsOfOneEagerOpAreThatOpsOwnKernel) {
   const NodeId half = graph.call("aten.mul.Tensor", {x, 0.5});
   const NodeId shifted = graph.call("aten.sub.Tensor", {half, 1.0});
   graph.output({graph.call("aten.neg.default", {shifted})});
-  const EagerOps eager{{"mul", "act (mylib.act)"}, {"sub", "act (mylib.act)"}, {"neg", "act (mylib.act)"}};
+  const EagerOps eager{{"mul", {{"act (mylib.act)"}}}, {"sub", {{"act (mylib.act)"}}}, {"neg", {{"act (mylib.act)"}}}};
   const auto bits = bitsOfOne(graph, "cpp_fused_0", {"mul", "sub", "neg"}, eager);
   EXPECT_THAT(reasonsOf(bits), ElementsAre("one kernel in eager mode: mul sub"));
   EXPECT_EQ(bits.reasons.front().detail, "act (mylib.act)");
   // One rounding is what each op does itself.
-  const EagerOps two{{"mul", "half (mylib.half)"}, {"sub", "shift (mylib.shift)"}, {"neg", "shift (mylib.shift)"}};
+  const EagerOps two{
+      {"mul", {{"half (mylib.half)"}}}, {"sub", {{"shift (mylib.shift)"}}}, {"neg", {{"shift (mylib.shift)"}}}};
   EXPECT_TRUE(bitsOfOne(graph, "cpp_fused_0", {"mul", "sub", "neg"}, two).canBeEqual());
+}
+
+/// A pass made one addmm out of a product and a sum: eager mode rounds the product first.
+TEST(KernelBits, AnOpThatStandsForSeveralOfEagerModeNeedNotBeEqual) {
+  GraphFixture graph;
+  const NodeId x = graph.input("x", DType::Float32, {4, 8}), w = graph.input("w", DType::Float32, {8, 4});
+  const NodeId b = graph.input("b", DType::Float32, {4});
+  graph.output({graph.call("aten.addmm.default", {b, x, w})});
+  const EagerOps joined{{"addmm", {{"matmul (torch.matmul)"}, {"add (operator.add)"}}}};
+  const auto bits = bitsOfOne(graph, "extern_kernels.addmm:1", {"addmm"}, joined);
+  EXPECT_FALSE(bits.canBeEqual());
+  EXPECT_THAT(reasonsOf(bits), ElementsAre("one op for several of eager mode: addmm"));
+  EXPECT_EQ(bits.reasons.front().detail, "matmul (torch.matmul), add (operator.add)");
+  const EagerOps viewed{{"addmm", {{"view (view)", false}, {"linear (torch.nn.functional.linear)"}}}};
+  EXPECT_TRUE(bitsOfOne(graph, "extern_kernels.addmm:1", {"addmm"}, viewed).canBeEqual());
 }
 
 TEST(KernelBits, NothingIsSaidOfAKernelWhoseNodesAreNotRecorded) {

@@ -1,6 +1,7 @@
 // perform(AlignRequest): two recordings opened, aligned, and told as rows.
 #include "app/workbench/align/open_recording.h"
 #include "app/workbench/align/step_repro.h"
+#include "app/workbench/align/step_rerun.h"
 #include "app/workbench/captures/capture_source.h"
 #include "app/workbench/protocol/alignment.h"
 #include "engine/align/alignment.h"
@@ -143,6 +144,10 @@ class Document {
     row.outputsText = pair.outputs.text();
     row.relative = pair.outputs.relative;
     if (pair.outputs.bits) row.ulps = pair.outputs.bits->histogram;
+    if (pair.rerun) {
+      row.own = pair.rerun->own;
+      row.allowed = pair.rerun->allowed;
+    }
     row.cause = pair.cause;
     row.reachesBack = number(pair.reachesBack);
     if (const auto place = m_steps.placeOf(pair)) {
@@ -180,7 +185,12 @@ Result<AlignDoc> perform(Workbench& bench, const AlignRequest& request, const Jo
   KERF_TRY(const OpenedRecording a, openRecording(bench, pathA, sideA, request.graph, job));
   KERF_TRY(const OpenedRecording b, openRecording(bench, pathB, sideB, request.graph, job));
   if (!job.progress("aligning", 0.5)) return fail(ErrorCode::Cancelled, "stopped");
-  const RunAlignment alignment = alignRecordings(a.recording, b.recording);
+  StepReruns reruns(a, b, job);
+  RunAlignment alignment =
+      alignRecordings(a.recording, b.recording, [&](const StepPair& steps) { return reruns.gapOf(steps); });
+  if (reruns.left() > 0)
+    alignment.notes.push_back(fmt::format("{} more steps with other inputs were not run again: {} are", reruns.left(),
+                                          StepReruns::mostReruns));
   Document document(a, b, alignment);
   AlignDoc doc = document.make(request.all);
   doc.a = sideOf(pathA, a.recording);

@@ -43,7 +43,8 @@ Result<Tensor> runInFloat64(Workbench& bench, const StepGraph& step, const Job& 
 }  // namespace
 
 RecordedSteps::RecordedSteps(const OpenedRecording& a, const OpenedRecording& b) : m_a(a), m_b(b) {
-  for (const RunStep& step : a.recording.steps) m_byName.emplace(step.name, &step);
+  for (const RunStep& step : a.recording.steps) m_byNameA.emplace(step.name, &step);
+  for (const RunStep& step : b.recording.steps) m_byNameB.emplace(step.name, &step);
 }
 
 std::optional<RecordedSteps::Place> RecordedSteps::placeOf(const AlignedPair& pair) const {
@@ -56,15 +57,19 @@ std::optional<RecordedSteps::Place> RecordedSteps::placeOf(const AlignedPair& pa
   return std::nullopt;
 }
 
-Result<StepGraph> RecordedSteps::graphOf(const AlignedPair& pair) const {
+Result<StepGraph> RecordedSteps::graphOf(const AlignedPair& pair) const { return graphWith(m_byNameA, pair); }
+
+Result<StepGraph> RecordedSteps::graphOfB(const AlignedPair& pair) const { return graphWith(m_byNameB, pair); }
+
+Result<StepGraph> RecordedSteps::graphWith(const StepsByName& values, const AlignedPair& pair) const {
   const auto place = placeOf(pair);
   if (!place) return fail(ErrorCode::NotFound, "no recorded graph has the step: values alone are no graph");
   const RunStep& step = m_b.recording.steps[pair.steps.b.back()];
   if (roundingCause(step).random)
     return fail(ErrorCode::UnsupportedOp, "{} draws random numbers: it cannot be run again", place->node);
   const RecordedValue recorded = [&](const std::string& node) -> std::optional<Tensor> {
-    const auto found = m_byName.find(place->graph->prefix + node);
-    const StepValue* value = found == m_byName.end() ? nullptr : resultOf(*found->second);
+    const auto found = values.find(place->graph->prefix + node);
+    const StepValue* value = found == values.end() ? nullptr : resultOf(*found->second);
     if (value == nullptr) return std::nullopt;
     Tensor tensor = *value->data;
     const auto id = place->graph->module.graph.find(node);

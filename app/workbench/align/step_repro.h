@@ -24,12 +24,17 @@ class RecordedSteps {
   /// The step with the values of the first recording. NotFound where no graph or no value is recorded; UnsupportedOp for
   /// one that draws random numbers; errors of stepGraph().
   Result<StepGraph> graphOf(const AlignedPair& pair) const;
+  /// The same with the values of the second.
+  Result<StepGraph> graphOfB(const AlignedPair& pair) const;
   /// What both recorded of the result; none where one of them has no values.
   std::optional<std::pair<Tensor, Tensor>> results(const AlignedPair& pair) const;
 
  private:
+  using StepsByName = std::unordered_map<std::string_view, const RunStep*>;
+  Result<StepGraph> graphWith(const StepsByName& values, const AlignedPair& pair) const;
+
   const OpenedRecording &m_a, &m_b;
-  std::unordered_map<std::string_view, const RunStep*> m_byName;  ///< of the first
+  StepsByName m_byNameA, m_byNameB;
 };
 
 /// In a child process.

@@ -17,7 +17,34 @@ namespace kerf::workbench {
 
 namespace {
 
-/// Ops before AOTAutograd of which nodes of the graph are parts, as the provenance says.
+/// Values that eager mode rounds: what neither copies, nor compares, nor only looks at them.
+bool roundsInEager(const Graph& graph, const Node& node) {
+  if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr) return false;
+  const BitRule rule = bitRule(graph, node);
+  return rule != BitRule::Exact && rule != BitRule::Steps;
+}
+
+/// The ops of `source` that nodes stem from. Two calls of one op on the same values are one: they give the same.
+EagerOps eagerOpsIn(const Graph& source, const RecordedOrigins& origins) {
+  EagerOps ops;
+  std::map<std::string, std::vector<NodeId>> seen;
+  for (const auto& [name, after] : origins) {
+    const auto id = source.find(name);
+    if (!id || source.node(*id).op() == Opcode::Placeholder) continue;
+    const Node& node = source.node(*id);
+    for (const std::string& made : after) {
+      const bool again = std::ranges::any_of(seen[made], [&](NodeId other) {
+        return source.node(other).target() == node.target() && source.node(other).inputs() == node.inputs();
+      });
+      seen[made].push_back(*id);
+      if (!again) ops[made].push_back({fmt::format("{} ({})", name, node.target()), roundsInEager(source, node)});
+    }
+  }
+  return ops;
+}
+
+/// Ops before AOTAutograd that nodes of the graph are parts of or stand for, as the provenance says: of the earliest graph
+/// that knows a node.
 EagerOps eagerOpsOf(const Capture& capture, std::size_t lowered) {
   EagerOps ops;
   for (std::size_t before = 0; before < capture.graphs.size(); ++before) {
@@ -25,12 +52,7 @@ EagerOps eagerOpsOf(const Capture& capture, std::size_t lowered) {
     if (origins.empty()) continue;
     CapturedGraph source = capture.graphs[before];
     if (!source.ensureLoaded()) continue;
-    for (const auto& [name, after] : origins) {
-      const auto id = source.module.graph.find(name);
-      if (!id || source.module.graph.node(*id).op() == Opcode::Placeholder) continue;
-      const std::string op = fmt::format("{} ({})", name, source.module.graph.node(*id).target());
-      for (const std::string& node : after) ops.try_emplace(node, op);
-    }
+    for (auto& [node, found] : eagerOpsIn(source.module.graph, origins)) ops.try_emplace(node, std::move(found));
   }
   return ops;
 }

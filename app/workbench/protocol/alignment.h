@@ -52,10 +52,13 @@ struct AlignedRow {
   std::string cause;                    ///< why results may differ by rounding
   int reachesBack = -1;                 ///< an earlier pair from which on nothing proves that values agree
   std::string graph, node;              ///< of the step, where a graph has it: what to open and what to go to
-  Fp64Distance fp64;                    ///< of the first wrong or unequal pairs, where values are recorded
+  double own =
+      -1;  ///< what the inputs' difference does not explain, where the step was run again to tell; -1: it was not
+  double allowed = -1;  ///< how much of that rounding makes; both relative to the result
+  Fp64Distance fp64;    ///< of the first wrong or unequal pairs, where values are recorded
 
   KERF_FIELDS(pair, a, b, role, evidence, inputs, outputs, inputsText, outputsText, relative, ulps, cause, reachesBack,
-              graph, node, fp64)
+              graph, node, own, allowed, fp64)
 };
 
 struct AlignDoc {
