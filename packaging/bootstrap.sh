@@ -131,6 +131,7 @@ run_tests() {
   local folder=$1 status=0
   shift
   has_display || export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
+  export OPENBLAS_THREAD_TIMEOUT=${OPENBLAS_THREAD_TIMEOUT:-4}  # else its threads spin 0.1 s in each of some ten thousand processes
   ctest --test-dir "$folder" --output-on-failure -j$(($(jobs) + 1)) "$@" || status=$?
   packaging/skipped_tests.sh "$folder"
   return $status

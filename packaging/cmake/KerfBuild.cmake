@@ -153,7 +153,7 @@ function(kerf_embed_files target folder header function namespace)
   foreach(file IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${file})
     file(READ ${CMAKE_SOURCE_DIR}/${folder}/${file} text)
-    string(APPEND entries "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
+    string(APPEND entries "    {\"${file}\", R\"embedded(${text})embedded\"sv},\n")
   endforeach()
   set(source ${CMAKE_BINARY_DIR}/embedded/${function}.cpp)
   file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
@@ -161,6 +161,7 @@ function(kerf_embed_files target folder header function namespace)
 #include \"${header}\"
 
 namespace ${namespace} {
+using namespace std::string_view_literals;  // no length is counted at compile time: texts are long
 std::span<const EmbeddedFile> ${function}() {
   static constexpr EmbeddedFile files[] = {
 @entries@  };

@@ -88,7 +88,11 @@ class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsig
           m_window->actions()[*(actions.begin() + below(int(actions.size())))]->trigger();
         },
         [this] { m_window->actions()[below(2) > 0 ? "compare" : "bisectNode"]->trigger(); },
-        [this] { m_window->setTheme(below(2) > 0 ? "dark" : "light"); },
+        [this] {
+          m_window->setTheme(below(2) > 0 ? "dark" : "light");
+          QApplication::processEvents();
+          m_heart.restart();  // how long that takes is RudeFiles' to ask
+        },
         [this] { m_window->resize(40 + below(1500), 30 + below(1000)); },
         [this] { m_window->open({m_paths[below(int(m_paths.size()))]}); },
         [this] {

@@ -234,8 +234,9 @@ TEST_F(RanksCommandTest, NamesThePlaceOfEachRank) {
 TEST_F(RanksCommandTest, AreThoseOfTheStoreWhenTheLogsAreGone) {
   const auto traces = folder / "stored_traces";
   testing_support::writeRanksApart(traces);
-  const auto records = testing_support::flightFolder("stored_flights", {{testing_support::flight(1, "all_reduce", 4, "completed")},
-                                                                        {testing_support::flight(1, "all_reduce", 6, "started")}});
+  const auto records =
+      testing_support::flightFolder("stored_flights", {{testing_support::flight(1, "all_reduce", 4, "completed")},
+                                                       {testing_support::flight(1, "all_reduce", 6, "started")}});
   for (const char* name : {"nccl_trace_rank_0", "nccl_trace_rank_1"}) fs::copy_file(records / name, traces / name);
   fs::remove_all(records);
   const auto before = runJson({"ranks", traces.string()}, 1);

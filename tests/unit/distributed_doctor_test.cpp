@@ -107,7 +107,8 @@ TEST(RanksDoctor, SaysOfWhichRanksThereIsNothing) {
 TEST(RanksDoctor, DoesNotMixTwoLogsOfOneRank) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "ranks_twice";
   const std::string stage = "inductor_post_grad_graph";
-  writeRankLogs(folder, {graphRecord(0, 0, stage, reducingGraph({"0"})), graphRecord(1, 0, stage, reducingGraph({"0"}))});
+  writeRankLogs(folder,
+                {graphRecord(0, 0, stage, reducingGraph({"0"})), graphRecord(1, 0, stage, reducingGraph({"0"}))});
   ASSERT_TRUE(diagnoseRanks(folder));
   std::ofstream(folder / "rank0_again.log") << graphRecord(0, 0, stage, reducingGraph({"0", "0"}));
   const auto twice = diagnoseRanks(folder);

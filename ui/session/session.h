@@ -412,8 +412,8 @@ class Session : public QObject {
   ValueDocPtr m_value;
   std::string m_backend{workbench::BackendsRequest::usual};
   std::vector<workbench::BackendDoc> m_backends;
-  QString m_keepFolder;                 ///< of comparisons; empty: none are kept
-  std::set<std::string> m_comeBack;     ///< names of captures
+  QString m_keepFolder;              ///< of comparisons; empty: none are kept
+  std::set<std::string> m_comeBack;  ///< names of captures
   RunsDocPtr m_runs;
   AlignmentDocPtr m_alignment;
   std::map<int, TraceLogPtr> m_logs;                               ///< by capture

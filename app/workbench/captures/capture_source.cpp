@@ -162,9 +162,8 @@ Result<CaptureSourcePtr> openPath(Workbench& bench, const std::string& path, con
   const fs::path root = shared ? shared->root : fs::path(path);
   KERF_TRY(auto capture, importCapture(root, {}, reading(job, path)));
   if (shared) nameOriginals(capture, root, path);
-  auto source =
-      std::make_shared<const CaptureSource>(path, std::move(capture), std::nullopt,
-                                            shared ? shared->folder : nullptr, root);
+  auto source = std::make_shared<const CaptureSource>(path, std::move(capture), std::nullopt,
+                                                      shared ? shared->folder : nullptr, root);
   bench.keep(path, source);
   return source;
 }

@@ -46,12 +46,12 @@ void nameOutputs(const Graph& ofRank, RankSharding& sharding) {
   sharding.outputs.clear();
 }
 
-Result<std::vector<NodeValues>> valuesBeside(const std::vector<RankProgram>& programs, const RankSharding& sharding) {
+Result<std::vector<ValuesByCall>> valuesBeside(const std::vector<RankProgram>& programs, const RankSharding& sharding) {
   const std::vector<RankProgram> ranks(programs.begin(), programs.end() - 1);
   const Replay truth = replayRanks({programs.back()}, {.keepsNodes = true});
   KERF_CHECK(truth.ran);
   const Replay own = replayRanks(ranks, {.keepsNodes = true});
-  std::vector<NodeValues> values(programs.size());
+  std::vector<ValuesByCall> values(programs.size());
   for (const auto& [name, value] : truth.ranks[0].nodes) {
     const std::vector<Tensor> parts = partsNamed(own, name);
     if (!value.isTensor() || parts.size() != ranks.size()) continue;

@@ -21,7 +21,7 @@ std::vector<NodeId> resultsOf(const Graph& graph) {
 }
 
 /// Whether an input may stand for it: what it gave is one tensor, which is known.
-bool isReplaceable(const Node& node, const NodeValues& values) {
+bool isReplaceable(const Node& node, const ValuesByCall& values) {
   if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return false;
   const auto found = values.find(node.name());
   return found != values.end() && found->second.isTensor();
@@ -29,7 +29,7 @@ bool isReplaceable(const Node& node, const NodeValues& values) {
 
 class CutWriter {
  public:
-  CutWriter(const RankProgram& program, const NodeValues& values, const RankCut& cut)
+  CutWriter(const RankProgram& program, const ValuesByCall& values, const RankCut& cut)
       : m_program(program), m_graph(program.module.graph), m_values(values), m_cut(cut) {}
 
   Result<RankProgram> write() {
@@ -96,7 +96,7 @@ class CutWriter {
 
   const RankProgram& m_program;
   const Graph& m_graph;
-  const NodeValues& m_values;
+  const ValuesByCall& m_values;
   const RankCut& m_cut;
   RankProgram m_made;
   std::set<NodeId> m_needed;
@@ -265,7 +265,7 @@ class RankSearcher {
   std::vector<RankProgram> m_best;
   const RanksOracle& m_oracle;
   const RanksSearch& m_how;
-  std::vector<NodeValues> m_values;
+  std::vector<ValuesByCall> m_values;
   std::string m_failure;
   int m_tests = 0;
 };

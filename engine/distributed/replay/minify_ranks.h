@@ -13,13 +13,13 @@ namespace kerf::inline distributed::inline replay {
 using RanksOracle = std::function<Result<std::string>(const std::vector<RankProgram>& programs)>;
 
 /// What nodes gave, by name.
-using NodeValues = std::map<std::string, Value>;
+using ValuesByCall = std::map<std::string, Value>;
 
 struct RanksSearch {
   int mostTests = 2000;
   std::stop_token stop = {};
   /// What calls may be replaced by, for every program; empty: what they give when the ranks run.
-  std::function<Result<std::vector<NodeValues>>(const std::vector<RankProgram>& programs)> values = {};
+  std::function<Result<std::vector<ValuesByCall>>(const std::vector<RankProgram>& programs)> values = {};
   /// The last program is no rank but the graph of one rank, beside which the others fail: only what all of them have is
   /// cut, and it counts no calls.
   bool hasWhole = false;
