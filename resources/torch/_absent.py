@@ -84,7 +84,7 @@ bias varlen
 grouped_mm scaled_mm
     """.split(),
     "torch.nn.parallel": """
-DistributedDataParallel DistributedDataParallelCPU data_parallel gather parallel_apply replicate scatter
+DistributedDataParallelCPU data_parallel gather parallel_apply replicate scatter
     """.split(),
     "torch.nn.utils.prune": """
 BasePruningMethod CustomFromMask Identity L1Unstructured LnStructured PruningContainer RandomStructured

@@ -95,7 +95,7 @@ TEST(ProgramRanks, DifferentCollectivesAndARankThatFailsAreNamed) {
 }
 
 TEST(ProgramRanks, TheSandboxIsAsClosedAsForOneRank) {
-  for (const std::string& what : {"open('/etc/passwd')", "__import__('os').fork()", "__import__('os').pipe()"})
+  for (const std::string what : {"open('/etc/passwd')", "__import__('os').fork()", "__import__('os').pipe()"})
     for (const std::string& rank : printedBy(2, what + "\n"))
       EXPECT_TRUE(rank.starts_with("PermissionError: the sandbox refuses")) << rank;
 }
