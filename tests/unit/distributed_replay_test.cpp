@@ -204,16 +204,17 @@ TEST(CollectivePasses, PutCollectivesOfOneKindIntoOne) {
   EXPECT_EQ(starts(program.module.graph), 3U);
 }
 
+bool areEqualTensors(const Tensor& own, const Tensor& whole) {
+  for (std::int64_t i = 0; i < whole.numel(); ++i)
+    if (own.itemAsDouble(i) != whole.itemAsDouble(i)) return false;
+  return own.sizes() == whole.sizes();
+}
+
 TEST(WholeValues, AreFoundFromTheRanksParts) {
-  const auto isSame = [](const Tensor& own, const Tensor& whole) {
-    for (std::int64_t i = 0; i < whole.numel(); ++i)
-      if (own.itemAsDouble(i) != whole.itemAsDouble(i)) return false;
-    return own.sizes() == whole.sizes();
-  };
   const Tensor whole = filled({3, 2}, 0);
   const Tensor top = filled({2, 2}, 0), bottom = filled({1, 2}, 4), zeros = *Tensor::zeros(DType::Float64, {3, 2});
   const auto two = DeviceMesh::ofSizes({2});
-  const auto fit = [&](const std::vector<Tensor>& parts) { return fitOf(parts, whole, *two, isSame); };
+  const auto fit = [&](const std::vector<Tensor>& parts) { return fitOf(parts, whole, *two, areEqualTensors); };
   EXPECT_EQ(fit({top, bottom}).placement, "S(0)");
   EXPECT_EQ(fit({whole, whole}).placement, "R");
   EXPECT_EQ(fit({zeros, whole}).placement, "P(sum)");
@@ -221,13 +222,19 @@ TEST(WholeValues, AreFoundFromTheRanksParts) {
   EXPECT_EQ(fit({top, filled({1, 2}, 9)}).wrong, std::vector<int>{1});
 }
 
+/// Six rows in four stripes of two, of which the last is empty: each rank has every other one.
+TEST(WholeValues, StripesAreToldOfSplitFactorsThatSomebodyNamed) {
+  const Tensor whole = filled({6, 2}, 0);
+  const auto two = DeviceMesh::ofSizes({2});
+  const auto parts = *partsUnder(whole, {Placement::strided(0, 2)}, *two);
+  ASSERT_EQ(parts[0].sizes(), Sizes({4, 2}));
+  EXPECT_EQ(fitOf(parts, whole, *two, areEqualTensors).placement, "");
+  EXPECT_EQ(fitOf(parts, whole, *two, areEqualTensors, {2}).placement, "_S(0, 2)");
+  EXPECT_EQ(fitOf(parts, whole, *two, areEqualTensors, {3}).placement, "");
+}
+
 /// Meshes of two dimensions, stripes and pending sums: what sizes alone do not say.
 TEST(WholeValues, FitUnderPlacementsThatAreKnown) {
-  const auto isSame = [](const Tensor& own, const Tensor& whole) {
-    for (std::int64_t i = 0; i < whole.numel(); ++i)
-      if (own.itemAsDouble(i) != whole.itemAsDouble(i)) return false;
-    return own.sizes() == whole.sizes();
-  };
   const auto mesh = DeviceMesh::ofSizes({2, 2});
   const Tensor whole = filled({8, 6}, 1);
   const std::vector<Placements> all{{Placement::shard(0), Placement::replicate()},
@@ -238,19 +245,19 @@ TEST(WholeValues, FitUnderPlacementsThatAreKnown) {
   for (const Placements& placements : all) {
     const auto parts = partsUnder(whole, placements, *mesh);
     ASSERT_TRUE(parts) << parts.error().text();
-    EXPECT_TRUE(fitUnder(*parts, whole, placements, *mesh, isSame).isRight()) << placementsText(placements);
-    const Fit apart = fitUnder(*parts, whole, {Placement::shard(1), Placement::shard(1)}, *mesh, isSame);
+    EXPECT_TRUE(fitUnder(*parts, whole, placements, *mesh, areEqualTensors).isRight()) << placementsText(placements);
+    const Fit apart = fitUnder(*parts, whole, {Placement::shard(1), Placement::shard(1)}, *mesh, areEqualTensors);
     EXPECT_TRUE(apart.hasOtherSizes || !apart.wrong.empty()) << placementsText(placements);
   }
   const auto three = DeviceMesh::ofSizes({3});
   const auto sum = partsUnder(whole, {Placement::partial()}, *three);  // thirds would be rounded
   ASSERT_TRUE(sum) << sum.error().text();
-  EXPECT_TRUE(isSame((*sum)[0], whole));
+  EXPECT_TRUE(areEqualTensors((*sum)[0], whole));
   EXPECT_EQ((*sum)[2].itemAsDouble(5), 0);
   auto parts = *partsUnder(whole, all[1], *mesh);
-  EXPECT_EQ(fitOf(parts, whole, *mesh, isSame).placement, "[S(0), S(1)]");
+  EXPECT_EQ(fitOf(parts, whole, *mesh, areEqualTensors).placement, "[S(0), S(1)]");
   parts[2].data<double>()[0] += 1;
-  EXPECT_EQ(fitUnder(parts, whole, all[1], *mesh, isSame).wrong, std::vector<int>{2});
+  EXPECT_EQ(fitUnder(parts, whole, all[1], *mesh, areEqualTensors).wrong, std::vector<int>{2});
   EXPECT_EQ(*placementsOfSizes({8, 6}, {{4, 6}, {4, 6}, {4, 6}, {4, 6}}, *mesh),
             (Placements{Placement::replicate(), Placement::shard(0)}));
   EXPECT_EQ(partsUnder(whole, {Placement::shard(2), Placement::replicate()}, *mesh).error().code,

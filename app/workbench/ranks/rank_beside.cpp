@@ -17,7 +17,7 @@ bool isNear(const Tensor& own, const Tensor& whole) {
 std::optional<Placements> placementsBeside(const std::string& name, const std::vector<Tensor>& parts,
                                            const Tensor& whole, const RankSharding& sharding) {
   if (const Placements* known = sharding.find(name)) return *known;
-  const Fit fit = fitOf(parts, whole, sharding.mesh, isNear);
+  const Fit fit = fitOf(parts, whole, sharding.mesh, isNear, sharding.splitFactors());
   const bool isTold = !fit.placements.empty() && fit.wrong.size() * 2 < parts.size();
   return isTold ? std::optional(fit.placements) : std::nullopt;
 }

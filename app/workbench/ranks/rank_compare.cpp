@@ -119,7 +119,7 @@ const Placements* placementsOfOutput(const RankSharding& sharding, const Graph& 
 Fit fitBeside(const std::vector<Tensor>& parts, const Tensor& whole, const Placements* known,
               const RankSharding& sharding) {
   return known != nullptr ? fitUnder(parts, whole, *known, sharding.mesh, isClose)
-                          : fitOf(parts, whole, sharding.mesh, isClose);
+                          : fitOf(parts, whole, sharding.mesh, isClose, sharding.splitFactors());
 }
 
 RankCheckDoc outputCheck(std::size_t index, const std::vector<ReplayedRank>& ranks, const Value& whole,

@@ -82,6 +82,15 @@ const Placements* RankSharding::find(const std::string& name) const {
   return nullptr;
 }
 
+std::set<std::int64_t> RankSharding::splitFactors() const {
+  std::set<std::int64_t> factors;
+  for (const auto* known : {&nodes, &inputs})
+    for (const auto& [name, placements] : *known)
+      for (const Placement& placement : placements)
+        if (placement.kind == Placement::Kind::StridedShard) factors.insert(placement.splitFactor);
+  return factors;
+}
+
 Result<std::map<std::string, Placements>> namedPlacements(const std::vector<std::string>& texts) {
   std::map<std::string, Placements> result;
   for (const std::string& text : texts) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct RankSharding {
 
   /// Of an input or a call; null where nothing is known.
   const Placements* find(const std::string& name) const;
+  /// Of the stripes that are known.
+  std::set<std::int64_t> splitFactors() const;
 };
 
 /// "x=S0" and "w=S(1),R" by input. BadUsage, naming the input, for other texts.

@@ -120,7 +120,8 @@ Fit fitUnder(const std::vector<Tensor>& parts, const Tensor& whole, const Placem
   return fit;
 }
 
-Fit fitOf(const std::vector<Tensor>& parts, const Tensor& whole, const DeviceMesh& mesh, const SameTensor& isSame) {
+Fit fitOf(const std::vector<Tensor>& parts, const Tensor& whole, const DeviceMesh& mesh, const SameTensor& isSame,
+          const std::set<std::int64_t>& splitFactors) {
   if (parts.size() != std::size_t(mesh.ranks())) return {};
   std::vector<Sizes> sizes;
   for (const Tensor& part : parts) sizes.push_back(part.sizes());
@@ -135,6 +136,11 @@ Fit fitOf(const std::vector<Tensor>& parts, const Tensor& whole, const DeviceMes
   };
   std::vector<Placement> options = wholeOrSharded(whole.dim());
   eachPlacements(options, mesh, tries);
+  if (!best.isRight() && !splitFactors.empty()) {
+    for (const std::int64_t factor : splitFactors)
+      for (std::int64_t dim = 0; dim < whole.dim(); ++dim) options.push_back(Placement::strided(dim, factor));
+    eachPlacements(options, mesh, tries);
+  }
   if (best.isRight() || !isFloating(whole.dtype())) return best;
   options.push_back(Placement::partial("sum"));
   options.push_back(Placement::partial("avg"));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ struct Fit {
 /// Under placements that are known.
 Fit fitUnder(const std::vector<Tensor>& parts, const Tensor& whole, const Placements& placements,
              const DeviceMesh& mesh, const SameTensor& isSame);
-/// Under those that fit best: replicas and shards whose sizes fit, then pending sums and means.
-Fit fitOf(const std::vector<Tensor>& parts, const Tensor& whole, const DeviceMesh& mesh, const SameTensor& isSame);
+/// Under those that fit best: replicas and shards whose sizes fit, then stripes of the split factors that somebody named,
+/// then pending sums and means.
+Fit fitOf(const std::vector<Tensor>& parts, const Tensor& whole, const DeviceMesh& mesh, const SameTensor& isSame,
+          const std::set<std::int64_t>& splitFactors = {});
 
 }  // namespace kerf::inline distributed::inline replay
