@@ -3,6 +3,7 @@
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/grad_node.h"
 #include "engine/torch_api/hooks.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_handlers.h"
 #include "engine/torch_api/tensor_object.h"
 
@@ -21,6 +22,10 @@ PyObject* detach(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
   if (self == nullptr) return nullptr;
   const VariablePtr& of = variableIn(self);
+  if (isPlaced(of->tensor)) {
+    const auto part = placedTensors()->call(*findOp("aten.detach.default"_op), {of->tensor}, {});
+    return part ? wrapTensor(part->tensor()).release() : raise(part.error());
+  }
   return newTensorObject(tensorClass(), makeView(of->tensor, of, false)).release();
 }
 PyObject* detachInPlace(PyObject* args, PyObject*) {

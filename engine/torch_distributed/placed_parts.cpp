@@ -146,6 +146,10 @@ Result<Value> PlacedParts::call(const OpInfo& op, const ValueList& args, const K
   for (const Value& value : args) eachPlaced(*this, value, found);
   for (const auto& [name, value] : kwargs) eachPlaced(*this, value, found);
   if (found.empty()) return fail(ErrorCode::Internal, "{}: no DTensor among the arguments", op.schema.qualifiedName());
+  if (op.schema.name.starts_with("_c10d_functional::") || op.schema.name.starts_with("c10d::"))
+    return fail(ErrorCode::UnsupportedOp,
+                "{} of a DTensor: this rank has a part of it only; call full_tensor() or to_local() first",
+                op.schema.qualifiedName());
   for (const PlacedPart* part : found)
     if (part->mesh != found.front()->mesh)
       return fail(ErrorCode::BadInput, "{}: the DTensors are on different device meshes", op.schema.qualifiedName());
