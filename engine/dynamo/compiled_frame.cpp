@@ -7,6 +7,7 @@
 #include "engine/dynamo/stand_ins.h"
 #include "engine/dynamo/tensor_calls.h"
 #include "engine/dynamo/tracer.h"
+#include "engine/torch_api/compiled_backward.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/torch_function.h"
 
@@ -171,6 +172,7 @@ Ref CompiledFrame::run(PyObject* const* args, std::size_t count) const {
   }
   const NativeScope native;  // what the graph calls is not compiled by itself
   const NoSubclassScope plain;
+  const CompiledGraphScope compiledGraph(isAot);
   const bool gradBefore = gradModes().grad;
   const bool ran = backendCall ? runBackendCall(*this, values)
                    : runner    ? runCompiledGraph(*this, values)

@@ -20,6 +20,7 @@ struct CompiledFrame {
   std::vector<NodeId> outputs;     ///< of the graph
   Ref backendCall;                 ///< what a Python backend made of the graph; null: the calls run one by one
   GraphRunner runner;              ///< what a backend by name made of it; null: the calls run one by one
+  bool isAot = false;              ///< the graph is AOTAutograd's: it has no second derivative
   std::vector<StandIn*> standIns;  ///< real objects that are needed
   std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< numbers of the frame that come out as they came in
   std::vector<std::pair<Ref, NodeId>> floats;      ///< numbers that the graph gives as tensors

@@ -269,6 +269,7 @@ class Attempt {
       graph.nested = m_tracer.graph.nested();
       graph.stacks = std::move(m_tracer.graph.stacks);
       const bool isOfProgram = wantsGraph(m_options.backend.get());
+      compiled->isAot = m_options.isAot && !isOfProgram;
       graph.ranBy = isOfProgram ? "eager" : compileByName(*compiled);
       log.graphs.push_back(std::move(graph));
       countEvent("stats", "unique_graphs");
@@ -292,6 +293,8 @@ class Attempt {
       entry->code = writePartialFrame(m_shape, m_root->bytecode(), object, live, m_root->keywordNames, logged.calls);
     }
     if (!entry->code) throw PythonRaised{};
+    if (std::string text = m_tracer.symbols.constraintViolations(); !text.empty())
+      throw ConstraintViolation{std::move(text)};
     entry->guards = m_tracer.guards;
     for (const Guard& guard : entry->guards.all()) {
       const bool isMode = isOfKeptMode(guard);
@@ -421,6 +424,9 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
         breakAt = std::move(next);
       }
     } catch (const BackendRaised&) {
+      return {nullptr, !suppresses(options)};
+    } catch (const ConstraintViolation& violation) {
+      setConstraintError(violation);
       return {nullptr, !suppresses(options)};
     } catch (const PythonRaised&) {
       if (raiseForFailure()) return {nullptr, !suppresses(options)};

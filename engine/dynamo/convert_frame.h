@@ -17,6 +17,7 @@ struct FrameOptions {
   bool fullgraph = false;
   DynamicMode dynamic = DynamicMode::Automatic;
   std::string compiler;  ///< "aot_eager" or "inductor": by the compiler that is set; empty: op by op
+  bool isAot = false;    ///< the backend is one by name that compiles AOTAutograd's graphs
   Ref backend;           ///< a Python function that takes a GraphModule; null: Kerf runs the graph
 };
 

@@ -1,6 +1,8 @@
 // torch._C._dynamo: what torch.compile calls, and what was compiled, as JSON.
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -96,6 +98,12 @@ Ref tracedCallable(PyObject* function) {
   return isOfTorch(function) ? wrapInline(function) : Ref::borrow(function);
 }
 
+/// Backends by name that compile what AOTAutograd makes of a graph.
+bool isAotBackend(const std::string& name) {
+  static constexpr std::string_view others[] = {"eager", "eager_debug", "eager_noexcept"};
+  return !name.empty() && std::ranges::find(others, name) == std::end(others);
+}
+
 PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"fn", "backend", "dynamic", "fullgraph", "options", "mode", nullptr};
   PyObject *function = nullptr, *backend = nullptr, *dynamic = nullptr, *settings = nullptr, *mode = nullptr;
@@ -116,6 +124,7 @@ PyObject* compile(PyObject* /*module*/, PyObject* args, PyObject* kwargs) {
     if (compiler && PyUnicode_Check(compiler.get())) name = textOf(compiler.get());
   }
   if (name == "aot_eager" || name == "inductor") options->compiler = name;
+  options->isAot = isAotBackend(name);
   const Ref target = tracedCallable(function);
   return target ? makeCallable(target.get(), std::move(options)).release() : nullptr;
 }

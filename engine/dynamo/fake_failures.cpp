@@ -148,6 +148,15 @@ void refuseLeafWrite(const FrameTracer& tracer, const TracedCall& call, const st
                true);
 }
 
+bool isFailurePending() {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const bool isFailure = value != nullptr && attributeOf(value, kWords);
+  PyErr_Restore(type, value, trace);
+  return isFailure;
+}
+
 bool raiseForFailure() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);

@@ -270,7 +270,8 @@ std::string placeOf(PyCodeObject* code) {
 
 /// Whether code is of the backend and the kind of sizes that torch.compile asks for now.
 bool isOfBackend(const FrameOptions& compiled, const FrameOptions& asked) {
-  if (compiled.compiler != asked.compiler || compiled.dynamic != asked.dynamic) return false;
+  if (compiled.compiler != asked.compiler || compiled.isAot != asked.isAot || compiled.dynamic != asked.dynamic)
+    return false;
   if (!compiled.backend || !asked.backend) return !compiled.backend && !asked.backend;
   const int equal = PyObject_RichCompareBool(compiled.backend.get(), asked.backend.get(), Py_EQ);
   if (equal < 0) PyErr_Clear();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/dynamo/fake_failures.h"
 #include "engine/dynamo/handlers.h"
 #include "engine/dynamo/values.h"
 
@@ -134,8 +135,10 @@ void InstructionTranslator::stepOnSymbols() {
   }
 }
 
-/// Goes to the handler of the pending exception, as CPython's table says; false where there is none.
+/// Goes to the handler of the pending exception, as CPython's table says; false where there is none, and for an operator
+/// that failed on fake tensors, which ends the compilation.
 bool InstructionTranslator::unwind() {
+  if (isFailurePending()) return false;
   const ExceptionEntry* entry = m_bytecode.handlerOf(m_current);
   if (entry == nullptr || m_stack.size() < static_cast<std::size_t>(entry->depth)) return false;
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;

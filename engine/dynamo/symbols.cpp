@@ -33,16 +33,6 @@ bool holdsTrue(const Result<SymbolicNumber>& number) {
   return number && std::visit([](auto held) { return held != 0; }, *number);
 }
 
-/// Dims that the program marked: x._dynamo_dynamic_indices.
-bool isMarkedDim(PyObject* tensor, const char* name, std::int64_t dim) {
-  const Ref marks = attributeOf(tensor, name);
-  if (!marks || !PyAnySet_Check(marks.get())) return false;
-  const Ref key = Ref::steal(PyLong_FromLongLong(dim));
-  const int found = PySet_Contains(marks.get(), key.get());
-  PyErr_Clear();
-  return found == 1;
-}
-
 /// Strides as products of sizes where they are such products: those of dims in the order of their strides.
 SymSizes symStridesOf(const Tensor& real, const SymSizes& sizes) {
   const Sizes numbers = real.sizes(), strides = real.strides();
@@ -94,7 +84,7 @@ std::string FrameSymbols::freshName(const std::string&, const char* prefix) {
   return fmt::format("{}{}", prefix, m_nextName++);
 }
 
-SymInt FrameSymbols::sizeSymbol(std::int64_t size, const SourcePtr& source, bool shares) {
+SymInt FrameSymbols::sizeSymbol(std::int64_t size, const SourcePtr& source, bool shares, const ValueRange& asked) {
   if (size < 2) return size;
   for (const InputSymbol& known : m_symbols) {
     if (known.source->name() == source->name()) return m_env->addSymbol({known.name, size, {}, "", false});
@@ -105,10 +95,39 @@ SymInt FrameSymbols::sizeSymbol(std::int64_t size, const SourcePtr& source, bool
   }
   const std::string name = freshName(source->name(), "s");
   m_symbols.push_back({name, source, Ref::steal(PyLong_FromLongLong(size))});
-  m_conditions.push_back(*Symbolic::call("Ge", {Symbolic::symbol(name), Symbolic::integer(2)}));
-  ShapeSymbol symbol{name, size, {}, source->name(), false};
-  symbol.range.lower = 2;
+  ShapeSymbol symbol{name, size, {std::max<std::int64_t>(2, asked.lower), asked.upper}, source->name(), false};
+  const auto bound = [&](const char* relation, std::int64_t value) {
+    m_conditions.push_back(*Symbolic::call(relation, {Symbolic::symbol(name), Symbolic::integer(value)}));
+  };
+  bound("Ge", symbol.range.lower);
+  if (asked.hasUpper()) bound("Le", asked.upper);
   return m_env->addSymbol(symbol);
+}
+
+SymInt FrameSymbols::markedSize(PyObject* tensor, std::int64_t size, const SourcePtr& source, std::int64_t dim) {
+  const MarkedSize marked{source, size, markedRange(tensor, dim)};
+  if (size >= 2 && !marked.asked.contains(size)) raiseOutOfRange(marked);
+  const auto isSame = [&](const MarkedSize& known) { return known.source->name() == source->name(); };
+  if (std::ranges::none_of(m_marked, isSame)) m_marked.push_back(marked);
+  return sizeSymbol(size, source, false, marked.asked);
+}
+
+std::string FrameSymbols::constraintViolations() const {
+  std::vector<std::pair<std::string, std::string>> violations;
+  for (const MarkedSize& size : m_marked) {
+    const auto symbol = std::ranges::find(m_symbols, size.source->name(),
+                                          [](const InputSymbol& known) { return known.source->name(); });
+    if (symbol == m_symbols.end()) continue;  // 0 and 1 are compiled for in any case
+    const SymInt value = m_env->intern(Symbolic::symbol(symbol->name));
+    const ValueRange left = m_env->range(value);
+    if (resolvedSymbols(symbol->name).empty())
+      violations.emplace_back(size.source->name(), specialisedText(size));
+    else if (left.lower > std::max<std::int64_t>(2, size.asked.lower) && size.asked.hasLower())
+      violations.emplace_back(size.source->name(), narrowedText(size, left));
+    else if (left.upper < size.asked.upper && size.asked.hasUpper())
+      violations.emplace_back(size.source->name(), narrowedText(size, left));
+  }
+  return violations.empty() ? std::string() : constraintsText(violations);
 }
 
 Tensor FrameSymbols::fakeOf(PyObject* tensor, const SourcePtr& source, bool isStatic) {
@@ -125,7 +144,8 @@ Tensor FrameSymbols::fakeOf(PyObject* tensor, const SourcePtr& source, bool isSt
     const bool weak = isMarkedDim(tensor, "_dynamo_weak_dynamic_indices", dim);
     const bool alone = marked || weak || (differing[k] && mode == DynamicMode::Automatic);
     if (!alone && mode != DynamicMode::Always) continue;
-    sizes[k] = sizeSymbol(numbers[k], Source::size(source, dim), !alone);
+    const SourcePtr place = Source::size(source, dim);
+    sizes[k] = marked ? markedSize(tensor, numbers[k], place, dim) : sizeSymbol(numbers[k], place, !alone);
     anySymbol = anySymbol || sizes[k].isSymbolic();
   }
   const SymSizes strides = anySymbol ? symStridesOf(real, sizes) : SymSizes(real.strides());

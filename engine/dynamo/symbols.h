@@ -9,6 +9,7 @@
 
 #include "engine/dynamo/frame_state.h"
 #include "engine/dynamo/guards.h"
+#include "engine/dynamo/marked_sizes.h"
 #include "engine/symbolic/shape_env.h"
 #include "engine/tensor/tensor.h"
 
@@ -54,13 +55,16 @@ class FrameSymbols {
   bool isEmpty() const { return m_symbols.empty(); }
   /// The conditions under which the graph holds.
   std::vector<Guard> guards() const;
+  /// What PyTorch says of sizes that the program marked as dynamic and that were fixed; empty where there are none.
+  std::string constraintViolations() const;
   ShapeEnv& env() { return *m_env; }
 
   FrameState* state = nullptr;  ///< null: sizes stay
   DynamicMode mode = DynamicMode::Automatic;
 
  private:
-  SymInt sizeSymbol(std::int64_t size, const SourcePtr& source, bool shares);
+  SymInt sizeSymbol(std::int64_t size, const SourcePtr& source, bool shares, const ValueRange& asked = {});
+  SymInt markedSize(PyObject* tensor, std::int64_t size, const SourcePtr& source, std::int64_t dim);
   std::string freshName(const std::string& source, const char* prefix);
   Guard guardOf(const Symbolic& condition) const;
 
@@ -69,6 +73,7 @@ class FrameSymbols {
   std::vector<InputSymbol> m_symbols;
   std::vector<Symbolic> m_conditions;                        ///< besides those of the ShapeEnv
   std::vector<std::pair<SourcePtr, SourcePtr>> m_sameSizes;  ///< one symbol has both (duck shaping)
+  std::vector<MarkedSize> m_marked;                          ///< by torch._dynamo.mark_dynamic
   int m_nextName = 0;
 };
 

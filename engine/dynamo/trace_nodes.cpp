@@ -144,6 +144,24 @@ PyObject* same(PyObject*, PyObject* args) {
   return PyBool_FromLong(a == b || (node.valid() && node == nodeOfValue(b)) ? 1 : 0);
 }
 
+/// alike(a, b): whether two tensors of the trace have one dtype and the same sizes. Asking records nothing: they may be of
+/// a body that is cut already.
+PyObject* alike(PyObject*, PyObject* args) {
+  PyObject *a = nullptr, *b = nullptr;
+  if (PyArg_ParseTuple(args, "OO", &a, &b) == 0) return nullptr;
+  return whileTracing([&](FrameTracer& tracer) {
+    const ProxyState *left = proxyOf(a), *right = proxyOf(b);
+    if (left == nullptr || right == nullptr) unsupported("Unsupported operand", "Tensors are expected.");
+    ShapeEnv& env = tracer.symbols.env();
+    const auto isSame = [&](SymInt x, SymInt y) {
+      return env.text(env.resolved(x)) == std::string(env.text(env.resolved(y)));
+    };
+    const SymSizes sizes = left->fake.symSizes(), others = right->fake.symSizes();
+    const bool areSame = left->fake.dtype() == right->fake.dtype() && std::ranges::equal(sizes, others, isSame);
+    return Ref::borrow(areSame ? Py_True : Py_False);
+  });
+}
+
 /// Whether one of some values is what a node depends on.
 bool dependsOn(const Graph& graph, NodeId from, const std::vector<NodeId>& wanted) {
   std::vector<NodeId> todo = {from};
@@ -200,17 +218,20 @@ PyObject* realizeValues(PyObject*, PyObject* values) {
 
 /// stacked(tensor, count): an example of `count` such tensors along a new first dimension; no value of the graph.
 PyObject* stacked(PyObject*, PyObject* args) {
-  PyObject* like = nullptr;
-  Py_ssize_t count = 0, dim = 0;
-  if (PyArg_ParseTuple(args, "On|n", &like, &count, &dim) == 0) return nullptr;
+  PyObject *like = nullptr, *count = nullptr;
+  Py_ssize_t dim = 0;
+  if (PyArg_ParseTuple(args, "OO|n", &like, &count, &dim) == 0) return nullptr;
   return whileTracing([&](FrameTracer&) {
     const ProxyState* proxy = proxyOf(like);
-    if (proxy == nullptr) unsupported("Unsupported operand", "A tensor is expected.");
+    const SymState* symbol = symOf(count);
+    if (proxy == nullptr || (symbol == nullptr && !PyLong_Check(count)))
+      unsupported("Unsupported operand", "A tensor and a number are expected.");
+    const SymInt rows = symbol != nullptr ? symbol->number.value : SymInt(PyLong_AsLongLong(count));
     ProxyState state;
     SymSizes sizes = proxy->fake.symSizes();
     const auto rank = static_cast<Py_ssize_t>(sizes.size());
     if (dim < -rank - 1 || dim > rank) unsupported("Unsupported operand", "A dimension is out of range.");
-    sizes.insert(sizes.begin() + (dim < 0 ? dim + rank + 1 : dim), SymInt(count));
+    sizes.insert(sizes.begin() + (dim < 0 ? dim + rank + 1 : dim), rows);
     state.fake = freshFake(proxy->fake, sizes);
     state.node = proxy->node;
     return makeProxy(std::move(state));
@@ -263,10 +284,10 @@ PyMethodDef table[] = {
     {"input", input, METH_VARARGS, nullptr},     {"call", call, METH_VARARGS, nullptr},
     {"node", node, METH_VARARGS, nullptr},       {"repoint", repoint, METH_VARARGS, nullptr},
     {"attach", attach, METH_VARARGS, nullptr},   {"requires_grad", requiresGrad, METH_VARARGS, nullptr},
-    {"same", same, METH_VARARGS, nullptr},       {"is_proxy", isProxy, METH_O, nullptr},
-    {"realize", realizeValues, METH_O, nullptr}, {"stacked", stacked, METH_VARARGS, nullptr},
-    {"depends", depends, METH_VARARGS, nullptr}, {"number", number, METH_NOARGS, nullptr},
-    {"check", check, METH_VARARGS, nullptr}};
+    {"alike", alike, METH_VARARGS, nullptr},     {"same", same, METH_VARARGS, nullptr},
+    {"is_proxy", isProxy, METH_O, nullptr},      {"realize", realizeValues, METH_O, nullptr},
+    {"stacked", stacked, METH_VARARGS, nullptr}, {"depends", depends, METH_VARARGS, nullptr},
+    {"number", number, METH_NOARGS, nullptr},    {"check", check, METH_VARARGS, nullptr}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/autocast.h"
 #include "engine/torch_api/backward.h"
+#include "engine/torch_api/compiled_backward.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/saved_tensors.h"
@@ -96,6 +97,7 @@ PyObject* attachPythonNode(PyObject*, PyObject* args) {
     any = any || node->edges.back().node;
   }
   if (!any || !gradModes().grad) Py_RETURN_NONE;
+  noteCompiled(*node, false);
   node->context = Ref::borrow(context);
   node->backward = [function = Ref::borrow(backward), count = from.size()](GradNode&, const ValueList& grads,
                                                                            const OpRunner&) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/torch_api/compiled_backward.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/hooks.h"
@@ -128,7 +129,7 @@ class Walk {
           "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
           "if you need to access saved tensors after calling backward.");
     KERF_TRY(const ValueList before, runPreHooks(node, grads));
-    KERF_TRY(ValueList next, withoutThrowing([&] { return node.backward(node, before, m_run); }));
+    KERF_TRY(ValueList next, flowThrough(node, before));
     if (anomalyMode()) KERF_CHECK(refuseNan(node, next));
     KERF_CHECK(runPostHooks(node, next, before));
     if (!m_call.retainGraph && !node.context) {
@@ -138,6 +139,11 @@ class Walk {
       node.isReleased = true;
     }
     return next;
+  }
+
+  Result<ValueList> flowThrough(GradNode& node, const ValueList& grads) {
+    if (node.isCompiled && m_call.createGraph && !isInCompiledGraph()) return passCompiled(node, grads, m_ops);
+    return withoutThrowing([&] { return node.backward(node, grads, m_run); });
   }
 
   static Result<void> refuseNan(const GradNode& node, const ValueList& grads) {

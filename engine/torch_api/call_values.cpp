@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/torch_api/batched_tensors.h"
 #include "engine/torch_api/builtin_type.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
@@ -106,6 +107,7 @@ Result<Ref> call(const std::string& target, PyObject* args, PyObject* kwargs) {
     values.push_back(std::move(value));
   }
   KeywordValues keywords;
+  KERF_CHECK(refuseKeywords(kwargs));
   KERF_CHECK(readKeywords(kwargs, keywords, extras));
   addDefaults(target, values, keywords);
   const GeneratorScope generator(extras.generator);
@@ -114,6 +116,7 @@ Result<Ref> call(const std::string& target, PyObject* args, PyObject* kwargs) {
   const Value result = std::move(*called);
   Ref object = resultObject(result);
   if (!object) return fail(pendingError());
+  noteBatched(args, kwargs, object.get());
   if (extras.requiresGrad && isTensor(object.get()))
     if (const VariablePtr variable = variableOf(tensorOf(object.get()))) variable->requiresGrad = true;
   return object;
@@ -122,6 +125,16 @@ Result<Ref> call(const std::string& target, PyObject* args, PyObject* kwargs) {
 }  // namespace
 
 bool takesOperand(PyObject* object) { return isTensor(object) || PyNumber_Check(object) || PyComplex_Check(object); }
+
+Result<void> refuseKeywords(PyObject* kwargs) {
+  if (kwargs == nullptr) return {};
+  PyObject* names = PyDict_GetItemString(kwargs, "names");
+  if (names != nullptr && names != Py_None)
+    return fail(ErrorCode::UnsupportedOp, "Kerf's torch has no named tensors: `names` must be None");
+  PyObject* layout = PyDict_GetItemString(kwargs, "layout");
+  if (layout == nullptr || layout == Py_None || layoutOf(layout) == Layout::Strided) return {};
+  return fail(ErrorCode::UnsupportedOp, "Kerf's torch has strided tensors only: `layout` must be torch.strided");
+}
 
 DType& defaultDtype() {
   static DType dtype = DType::Float32;

@@ -6,8 +6,11 @@
 #include "engine/autograd/tape.h"
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/torch_api/compiled_backward.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
+#include "engine/torch_api/inference_tensors.h"
 #include "engine/torch_api/saved_tensors.h"
 #include "engine/torch_api/saved_versions.h"
 
@@ -138,6 +141,33 @@ void connect(SavedCall& saved, GradNode& node, const Value& value, Place place) 
   node.edges.push_back(std::move(edge));
 }
 
+/// One for each element of each result: a gradient to try a formula with.
+Result<ValueList> onesFor(const ValueList& values, const OpCaller& ops) {
+  ValueList ones;
+  for (const Value& value : values) {
+    if (value.isList()) {
+      KERF_TRY(ValueList items, onesFor(value.list(), ops));
+      ones.insert(ones.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+    } else if (value.isTensor()) {
+      if (!mayHaveGradient(value)) {
+        ones.emplace_back();
+        continue;
+      }
+      KERF_TRY(Value one, ops.call("aten.ones_like.default"_op, {value}, {}));
+      ones.push_back(std::move(one));
+    }
+  }
+  return ones;
+}
+
+/// Inference tensors among the arguments may not be what the formula reads.
+Result<void> refuseInference(const SavedCall& saved, GradNode& node) {
+  return refuseInferenceTensors(saved.variables, [&](const OpCaller& ops) -> Result<ValueList> {
+    KERF_TRY(const ValueList ones, onesFor(saved.results, referenceOps()));
+    return withoutThrowing([&] { return flowBack(saved, node, ones, OpRunner(ops)); });
+  });
+}
+
 std::size_t countTensors(const ValueList& values) {
   std::size_t count = 0;
   for (const Value& value : values) count += value.isList() ? countTensors(value.list()) : value.isTensor();
@@ -157,6 +187,8 @@ Result<TapedCall> nodeOfCall(const OpInfo& op, const BoundArguments& args, const
   for (std::size_t i = 0; i < args.values.size(); ++i)
     if (!writesTo(op, i)) noteVersions(args.values[i], 0, saved.versions);
   for (std::size_t i = 0; i < args.values.size(); ++i) connect(saved, *node, args.values[i], {i});
+  noteCompiled(*node, has(op.traits, OpTrait::View));
+  KERF_CHECK(refuseInference(saved, *node));
   KERF_CHECK(packAll(saved));
   auto kept = std::make_shared<SavedCall>(std::move(saved));
   node->backward = [kept](GradNode& self, const ValueList& grads, const OpRunner& run) {
@@ -285,6 +317,7 @@ Result<void> recordWrite(const OpInfo& op, const BoundArguments& saved, const Va
   slices->edges = {edgeOf(base)};
   slices->resultMetas = {shapeOf(base.tensor)};
   slices->edges.insert(slices->edges.end(), node->edges.begin(), node->edges.end());
+  noteCompiled(*slices, false);
   std::vector<bool> isTarget;
   for (const Edge& edge : node->edges) isTarget.push_back(edge.node == history.node && edge.number == history.number);
   const Tensor view = metaTensor(target.tensor.dtype(), target.tensor.symSizes(), target.tensor.symStrides(),

@@ -18,6 +18,7 @@ struct GradNode : std::enable_shared_from_this<GradNode> {
   std::vector<Tensor> resultMetas;  ///< sizes and dtypes of results, without storage
   Backward backward;                ///< empty after its graph was freed
   bool isReleased = false;
+  bool isCompiled = false;                        ///< of a graph that AOTAutograd compiled (compiled_backward.h)
   std::uint64_t sequence = 0;                     ///< later calls run first
   VariablePtr leaf;                               ///< an accumulator's
   std::vector<std::vector<Ref>> tensorHooks;      ///< by result: called with its gradient

@@ -5,6 +5,7 @@
 
 #include "engine/ops/core/op_registry.h"
 #include "engine/torch_api/autograd_module.h"
+#include "engine/torch_api/batched_tensors.h"
 #include "engine/torch_api/call_values.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/compile_hook.h"
@@ -183,7 +184,8 @@ PyObject* makeTorchModule() {
     return nullptr;
   const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) &&
                      addTorchFunction(module.get()) && addAutograd(module.get()) && addMethods() &&
-                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addSubModules(module.get());
+                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addBatchedTensors(module.get()) &&
+                     addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -21,6 +21,7 @@ struct Options {
 bool readOptions(PyObject* kwargs, Options& options) {
   options.device = defaultDevice();
   if (kwargs == nullptr) return true;
+  if (const auto known = refuseKeywords(kwargs); !known) return raise(known.error()), false;
   options.dtype = dtypeOf(PyDict_GetItemString(kwargs, "dtype"));
   PyObject* device = PyDict_GetItemString(kwargs, "device");
   if (device != nullptr && PyUnicode_Check(device)) {

@@ -1,4 +1,5 @@
 // Sizes of tensors and numbers out of them.
+#include "engine/torch_api/batched_tensors.h"
 #include "engine/torch_api/conversions.h"
 #include "engine/torch_api/data_tensors.h"
 #include "engine/torch_api/small_types.h"
@@ -60,7 +61,7 @@ PyObject* length(PyObject* args, PyObject*) {
 
 PyObject* item(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
-  if (self == nullptr) return nullptr;
+  if (self == nullptr || !mayAskItem(self)) return nullptr;
   if (tensorIn(self).numel() != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(tensorIn(self).numel()));
@@ -70,11 +71,11 @@ PyObject* item(PyObject* args, PyObject*) {
 }
 PyObject* toList(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
-  return self ? listOf(tensorIn(self)).release() : nullptr;
+  return self && mayAskItem(self) ? listOf(tensorIn(self)).release() : nullptr;
 }
 PyObject* truth(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
-  if (self == nullptr) return nullptr;
+  if (self == nullptr || !mayBranchOn(self)) return nullptr;
   const Tensor& tensor = tensorIn(self);
   if (tensor.numel() == 1) {
     const Ref value = elementObject(tensor, 0);

@@ -28,6 +28,7 @@ struct Variable : std::enable_shared_from_this<Variable> {
   VariablePtr grad;
   bool retainsGrad = false;
   bool isInference = false;
+  bool isBatched = false;             ///< one example of those that torch.vmap runs its function on (batched_tensors.h)
   PyObject* object = nullptr;         ///< borrowed; the object that stands for it, while there is one
   std::shared_ptr<unsigned> version;  ///< shared by all that look at the same memory
   VariablePtr base;                   ///< of a view

@@ -26,7 +26,8 @@ sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor s
 to_dlpack values_copy xpu
     """.split(),
     "torch.Tensor": """
-__dlpack__ __dlpack_device__ align_as align_to ccol_indices coalesce col_indices crow_indices dense_dim
+__dlpack__ __dlpack_device__ _make_wrapper_subclass align_as align_to ccol_indices coalesce col_indices crow_indices
+dense_dim
 has_names indices int_repr is_coalesced is_vulkan map2_ q_per_channel_axis q_per_channel_scales
 q_per_channel_zero_points q_scale q_zero_point qscheme refine_names rename rename_ resize resize_as resize_as_sparse_
 row_indices set_ smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm storage_type to_mkldnn
@@ -69,7 +70,7 @@ unflatten
 graph_drawer split_module
     """.split(),
     "torch.library": """
-fallthrough_kernel get_ctx opcheck register_torch_dispatch register_vmap
+fallthrough_kernel get_ctx register_torch_dispatch register_vmap
     """.split(),
     "torch.nn": """
 LinearCrossEntropyLoss
@@ -117,7 +118,33 @@ DLDeviceType from_dlpack to_dlpack
 
 def message(module, name):
     """What an AttributeError says of a name."""
+    owner = "type object 'Tensor'" if module == "torch.Tensor" else f"module '{module}'"
     if name in NAMES.get(module, ()):
-        return (f"module '{module}' has no attribute '{name}': PyTorch has it, but Kerf's torch does not "
+        return (f"{owner} has no attribute '{name}': PyTorch has it, but Kerf's torch does not "
                 "(resources/torch/_absent.py lists what is missing)")
-    return f"module '{module}' has no attribute '{name}'"
+    return f"{owner} has no attribute '{name}'"
+
+
+def getter(module):
+    """A module's __getattr__."""
+
+    def __getattr__(name):
+        raise AttributeError(message(module, name))
+
+    return __getattr__
+
+
+class Missing:
+    """Stands in a class for a name that is not there: asking for it raises AttributeError."""
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __get__(self, instance, owner=None):
+        raise AttributeError(message(self.module, self.name))
+
+
+def install(cls, module):
+    """Make the names that are missing in a class say so."""
+    for name in NAMES[module]:
+        setattr(cls, name, Missing(module, name))

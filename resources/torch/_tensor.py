@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 import torch
-from torch import _C
+from torch import _C, _absent
 from torch.overrides import get_default_nowrap_functions, handle_torch_function, has_torch_function
 
 
@@ -268,6 +268,9 @@ class Tensor(_C.TensorBase):
         raise RuntimeError("reinforce() was removed.")
 
     __module__ = "torch"
+
+
+_absent.install(Tensor, "torch.Tensor")
 
 
 def _rebuild(cls, values, dtype, shape, requires_grad):

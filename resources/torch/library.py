@@ -4,7 +4,7 @@ import functools
 import inspect
 
 import torch
-from torch import _ops
+from torch import _absent, _ops
 
 
 class CustomOpDef:
@@ -212,6 +212,16 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     found.register_autograd(backward, setup_context=setup_context)
 
 
+def opcheck(op, args, kwargs=None, **options):
+    """See torch._opcheck.opcheck."""
+    from torch._opcheck import opcheck
+
+    return opcheck(op, args, kwargs, **options)
+
+
 def wrap_triton(kernel):
     """Triton is not available."""
     raise RuntimeError("Triton is not available")
+
+__getattr__ = _absent.getter(__name__)
+

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 
-from torch import _C
+from torch import _C, _absent
 
 DisableTorchFunction = _C.DisableTorchFunction
 DisableTorchFunctionSubclass = _C.DisableTorchFunctionSubclass
@@ -168,3 +168,6 @@ def get_default_nowrap_functions():
 def enable_reentrant_dispatch():
     """A context that changes nothing here."""
     return contextlib.nullcontext()
+
+__getattr__ = _absent.getter(__name__)
+

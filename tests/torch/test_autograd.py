@@ -178,3 +178,56 @@ def test_backward_hooks_run_without_gradients_of_inputs():
         warnings.simplefilter("always")
         m(torch.ones(1, 2)).backward()
     assert seen == [((None,), [[1.0]])] and "no inputs require gradients" in str(caught[0].message)
+
+
+def _refused(text, f, *args):
+    try:
+        f(*args)
+    except RuntimeError as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError("no error")
+
+
+def test_inference_tensors_are_not_saved_for_backward():
+    with torch.inference_mode():
+        r = torch.tensor([2.0, 3.0])
+    w = torch.ones(2, requires_grad=True)
+    text = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd.")
+    _refused(text, lambda: r * w)
+    _refused(text, lambda: torch.nn.functional.linear(r, w[None]))
+    for made, wanted in ((r + w, [1.0, 1.0]), (w - r, [1.0, 1.0]), (r.clone() * w, [2.0, 3.0]), (w * 3 + r.sum(), [3.0, 3.0]),
+                         (torch.cat([r, w]), [1.0, 1.0])):
+        assert torch.autograd.grad(made.sum(), w)[0].tolist() == wanted
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, other):
+            ctx.save_for_backward(other)
+            return x * other
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0], None
+
+    _refused(text, Times.apply, w, r)
+    with torch.no_grad():
+        assert Times.apply(w, r).tolist() == [2.0, 3.0]
+
+
+def test_vmapped_functions_do_not_ask_for_numbers():
+    item = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+            "please try to rewrite what you're doing with other operations.")
+    branch = "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow."
+    x, outside = torch.tensor([1.0, -2.0]), torch.tensor(3.0)
+    for asks in (lambda t: t.item(), lambda t: t * float(t), lambda t: (t + 1).tolist(), lambda t: [t, t][int(t > 0)]):
+        _refused(item, torch.vmap(asks), x)
+    _refused(branch, torch.vmap(lambda t: t if t > 0 else -t), x)
+    _refused(item, torch.vmap(torch.vmap(lambda t: t.sum().item())), x[None])
+    assert torch.vmap(lambda t: t * outside.item())(x).tolist() == [3.0, -6.0]
+    assert torch.vmap(lambda t: t * (2 if torch.arange(3).sum() > 1 else 1))(x).tolist() == [2.0, -4.0]
+    kept = []
+    torch.vmap(lambda t: kept.append(t) or t)(x)
+    assert kept[0].item() == 1.0 and x.sum().item() == -1.0
+    assert torch.vmap(lambda t: torch.where(t > 0, t, -t))(x).tolist() == [1.0, 2.0]

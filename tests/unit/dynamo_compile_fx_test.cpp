@@ -53,6 +53,16 @@ TEST(DynamoCompileFx, TrainingHasAForwardAndABackwardGraph) {
             "tensor([2., 5.]) tensor([0., 0.])\n");
 }
 
+TEST(DynamoCompileFx, RecordingBackendsKeepTheGraphsOfEachStage) {
+  EXPECT_EQ(outputOf("from torch._dynamo.testing import AotEagerAndRecordGraphs, InductorAndRecordGraphs\n"
+                     "for backend in (AotEagerAndRecordGraphs(), InductorAndRecordGraphs()):\n"
+                     "    x = torch.zeros(2, requires_grad=True)\n"
+                     "    torch.compile(lambda x: x.sin().sum(), backend=backend)(x).backward()\n"
+                     "    print(x.grad.tolist(), *[[calls(gm) for gm in kept] for kept in vars(backend).values()])\n"),
+            "[1.0, 1.0] [['sin', 'sum_1']] [['sin', 'sum_1', 'cos']] [['expand', 'mul']]\n"
+            "[1.0, 1.0] [['sin', 'sum_1']] [['sin', 'sum_1', 'cos'], ['expand', 'mul']]\n");
+}
+
 TEST(DynamoCompileFx, PassesThatComeAfterCompileCount) {
   EXPECT_EQ(outputOf("seen = []\n"
                      "def note(graph): seen.append([n.name for n in graph.nodes if n.op == 'call_function'])\n"

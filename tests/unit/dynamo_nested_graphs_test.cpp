@@ -57,6 +57,60 @@ TEST(DynamoNestedGraphs, ScanAndMapStackWhatTheyGive) {
             "True torch.Size([3, 2])\n");
 }
 
+/// One graph does for all sizes, or two where the first is taken as it is.
+TEST(DynamoNestedGraphs, SizesMayDiffer) {
+  EXPECT_EQ(nestedOutput(
+                "def f(x): return x\n",
+                "from torch._dynamo.testing import CompileCounter\n"
+                "from torch._higher_order_ops import associative_scan, map as map_\n"
+                "from torch._higher_order_ops.scan import scan\n"
+                "cases = {\n"
+                "    'cond': lambda x: torch.cond(x.sum() > 0, lambda y: y * x.shape[0], lambda y: y.flip(0), (x,)),\n"
+                "    'lists': lambda x: torch.cond(x.sum() > 0, lambda y: (y, y.sum(0)), lambda y: (y + 1, y.mean(0)), "
+                "(x,)),\n"
+                "    'map': lambda x: map_(lambda t: t * x.shape[0], x),\n"
+                "    'scan': lambda x: scan(lambda c, t: (c + t, c * t), torch.zeros(2), x)[1],\n"
+                "    'vmap': lambda x: torch.vmap(lambda t: t * x.shape[0] + t.sum())(x),\n"
+                "}\n"
+                "for name, h in cases.items():\n"
+                "    counts = []\n"
+                "    for dynamic in (None, True):\n"
+                "        torch._dynamo.reset()\n        counter = CompileCounter()\n"
+                "        g = torch.compile(h, backend=counter, dynamic=dynamic, fullgraph=True)\n"
+                "        for rows in (3, 5, 7):\n"
+                "            x = torch.arange(2.0 * rows).reshape(rows, 2) * (-1) ** (rows // 2)\n"
+                "            torch.testing.assert_close(g(x), h(x))\n"
+                "        counts.append(counter.frame_count)\n"
+                "    print(name, counts)\n"),
+            "cond [2, 1]\nlists [2, 1]\nmap [2, 1]\nscan [2, 1]\nvmap [2, 1]\n");
+}
+
+/// What a scan gives is stacked along the first dimension, whichever it goes along.
+TEST(DynamoNestedGraphs, ScansAlongAnotherDimension) {
+  EXPECT_EQ(nestedOutput("def f(x): return x\n",
+                         "from torch._higher_order_ops.scan import scan\n"
+                         "h = lambda x: scan(lambda c, t: (c + t, c * t), torch.zeros(2), x, dim=1)\n"
+                         "x = torch.arange(6.0).reshape(2, 3)\n"
+                         "for g in (h, torch.compile(h, fullgraph=True)):\n"
+                         "    carry, ys = g(x)\n    print(carry.tolist(), ys.tolist())\n"),
+            "[3.0, 12.0] [[0.0, 0.0], [0.0, 12.0], [2.0, 35.0]]\n"
+            "[3.0, 12.0] [[0.0, 0.0], [0.0, 12.0], [2.0, 35.0]]\n");
+}
+
+TEST(DynamoNestedGraphs, GenericAssociativeScans) {
+  EXPECT_EQ(
+      nestedOutput("def f(x): return x\n",
+                   "from torch._higher_order_ops import associative_scan\n"
+                   "def combine(a, b): return {'m': a['m'] * b['m'], 's': a['s'] * b['m'] + b['s']}\n"
+                   "for rows in (1, 2, 3, 6, 7):\n"
+                   "    x = {'m': torch.arange(1.0, 2 * rows + 1).reshape(rows, 2) / 4, 's': torch.ones(rows, 2)}\n"
+                   "    for dim, reverse in ((0, False), (0, True), (1, False)):\n"
+                   "        h = lambda x: associative_scan(combine, x, dim, reverse=reverse, combine_mode='generic')\n"
+                   "        torch.testing.assert_close(torch.compile(h, fullgraph=True)(x), h(x))\n"
+                   "print('equal')\n"),
+      "equal\n");
+}
+
 TEST(DynamoNestedGraphs, CheckpointGivesGradientsOfWhatItTakesFromOutside) {
   EXPECT_EQ(nestedOutput("from torch.utils.checkpoint import checkpoint\n"
                          "w = torch.full((2,), 3.0, requires_grad=True)\n"

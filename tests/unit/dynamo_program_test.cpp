@@ -115,11 +115,11 @@ TEST(DynamoProgram, ReplaysChangesOfLists) {
             "L_x_ operator.add operator.mul output\n");
 }
 
-TEST(DynamoProgram, CatchesWhatAnOpRaises) {
-  EXPECT_EQ(
-      compiled("def f(x):\n    try:\n        return x.reshape(7)\n    except RuntimeError:\n        return x * 2\n",
-               "torch.ones(3)"),
-      "L_x_ operator.mul output\n");
+TEST(DynamoProgram, CatchesWhatItsCodeRaises) {
+  EXPECT_EQ(compiled("def check(x):\n    if x.shape[0] == 3: raise RuntimeError('three')\n"
+                     "def f(x):\n    try:\n        check(x)\n    except RuntimeError:\n        return x * 2\n",
+                     "torch.ones(3)"),
+            "L_x_ operator.mul output\n");
 }
 
 TEST(DynamoProgram, GoesOnAfterABreakWithClosuresAndCells) {

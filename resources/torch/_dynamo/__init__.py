@@ -32,6 +32,15 @@ from .eval_frame import OptimizedModule, explain, export, optimize, optimize_ass
 from .external_utils import is_compiling  # noqa: F401
 
 
+def __getattr__(name):
+    """The part for tests is imported when it is used."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module("torch._dynamo.testing")
+    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")
+
+
 def reset():
     """Forget all compiled code and all counts."""
     from torch import _C

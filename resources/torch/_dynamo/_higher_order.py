@@ -34,7 +34,7 @@ def cond(pred, true_fn, false_fn, operands=()):
         both = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
         if not both and (isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor) or a != b):
             _trace.stop("torch.cond: unsupported branch return type", "Expected branches to return tensors.")
-        if both and (a.shape != b.shape or a.dtype != b.dtype):
+        if both and not _trace.alike(a, b):
             _trace.stop("torch.cond: differing branch outputs", "Expected branches to return tensors of the same kind.")
     taken = _trace.merged((true_body, false_body))
     _trace.install(true_body, "cond_true", taken)
@@ -148,15 +148,44 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     found = list(made[len(carries):])
     if reverse:
         found = [t.flip([0]) for t in found]
-    if dim != 0:
-        found = [torch.movedim(t, 0, dim) if dim < t.dim() else t for t in found]
     return carry, tree_unflatten(found, out_spec)
 
 
+def _interleaved(even, odd):
+    """Rows of two tensors in turn, an even one first; there may be one more of those."""
+    count = odd.shape[0]
+    mixed = torch.stack([even[:count], odd], 1).flatten(0, 1)
+    return mixed if even.shape[0] == count else torch.cat([mixed, even[count:]])
+
+
+def _scanned_by_pairs(combine, leaves):
+    """The running combinations of the rows: those of pairs of rows are half as many, and give the odd places."""
+    count = leaves[0].shape[0]
+    if count < 2:
+        return leaves
+    pairs = combine([t[:-1:2] for t in leaves], [t[1::2] for t in leaves])
+    odd = _scanned_by_pairs(combine, pairs)
+    rest = [t[2::2] for t in leaves]
+    even = [t[:1] for t in leaves]
+    if rest[0].shape[0] > 0:
+        more = combine([t[: rest[0].shape[0]] for t in odd], rest)
+        even = [torch.cat([a, b]) for a, b in zip(even, more)]
+    return [_interleaved(a, b) for a, b in zip(even, odd)]
+
+
+def _generic_scan(combine_fn, leaves, spec):
+    """The scan as calls of combine_fn on many rows at once."""
+    over_rows = torch.vmap(lambda a, b: tuple(tree_flatten(combine_fn(tree_unflatten(list(a), spec),
+                                                                     tree_unflatten(list(b), spec)))[0]))
+
+    def combine(a, b):
+        return list(over_rows(tuple(a), tuple(b)))
+
+    return _scanned_by_pairs(combine, leaves)
+
+
 def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
-    """One nested graph that combines two elements."""
-    if combine_mode != "pointwise":
-        _trace.stop("Unsupported function call", "combine_mode='generic' is not traced.")
+    """One nested graph that combines two elements; in the generic mode calls of it on many."""
     leaves, spec = tree_flatten(xs)
     _trace.types(leaves)
     _trace.realize(leaves)
@@ -164,6 +193,10 @@ def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise
     leaves = [torch.movedim(t, dim, 0) for t in leaves]
     if reverse:
         leaves = [torch.flip(t, [0]) for t in leaves]
+    if combine_mode == "generic":
+        made = _generic_scan(combine_fn, leaves, spec)
+        made = [t.flip([0]) for t in made] if reverse else made
+        return tree_unflatten([torch.movedim(t, 0, dim) for t in made], spec)
     mark = _trace.begin()
     first = [_trace.input(t, 0) for t in leaves]
     second = [_trace.input(t, 0) for t in leaves]

@@ -1,5 +1,7 @@
 """What programs use to count and to compare: backends that note the graphs they get."""
 
+import re
+
 import torch
 from torch._dynamo.backends.registry import lookup_backend
 from torch._dynamo.utils import same  # noqa: F401
@@ -55,6 +57,51 @@ class EagerAndRecordGraphs:
         self.graphs.append(gm)
         self.example_inputs.append(example_inputs)
         return gm.forward
+
+
+class AotEagerAndRecordGraphs:
+    """A backend that keeps the graphs it gets and what AOTAutograd makes of them, and runs those op by op."""
+
+    def __init__(self):
+        self.graphs, self.fw_graphs, self.bw_graphs = [], [], []
+
+    def __call__(self, gm, example_inputs):
+        from torch._dynamo.backends.debugging import aot_eager
+
+        self.graphs.append(gm)
+        return aot_eager(gm, example_inputs, fw_compiler=self._kept_in(self.fw_graphs),
+                         bw_compiler=self._kept_in(self.bw_graphs))
+
+    @staticmethod
+    def _kept_in(graphs):
+        def compiler(gm, example_inputs):
+            graphs.append(gm)
+            return gm.forward
+
+        return compiler
+
+
+class InductorAndRecordGraphs:
+    """The backend "inductor"; keeps the graphs it gets and those that are compiled."""
+
+    def __init__(self):
+        self.graphs, self.inductor_graphs = [], []
+
+    def __call__(self, gm, example_inputs):
+        from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+        def inner(graph, *args, **kwargs):
+            self.inductor_graphs.append(graph)
+            return compile_fx_inner(graph, *args, **kwargs)
+
+        self.graphs.append(gm)
+        return compile_fx(gm, example_inputs, inner_compile=inner)
+
+
+def normalize_gm(gm_str):
+    """The text of print_readable() without comments and empty lines."""
+    lines = (re.sub(r"#.*", "", line).rstrip() for line in gm_str.splitlines())
+    return "\n".join(line for line in lines if line) + "\n"
 
 
 def rand_strided(size, stride, dtype=torch.float32, device="cpu", extra_size=0):

@@ -1,7 +1,7 @@
 """Gradients of what was computed."""
 
 import torch
-from torch import _C
+from torch import _C, _absent
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
@@ -102,3 +102,6 @@ def _calculate_shape(output, grad, is_grads_batched):
 def variable(*args, **kwargs):
     """Removed: tensors are variables."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+__getattr__ = _absent.getter(__name__)
+

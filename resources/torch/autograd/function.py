@@ -218,9 +218,18 @@ def outputs_meta(outputs, meta):
     return [next(known) if isinstance(o, torch.Tensor) else None for o in outputs]
 
 
+_INFERENCE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+    "`torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+
 def _keep(ctx, outputs, node):
     """Pack what forward saved."""
     saved = ctx.__dict__.pop("_to_save", ())
+    if node is not None and any(t is not None and t._is_inference for t in saved):
+        raise RuntimeError(_INFERENCE)
     ids = {id(o) for o in outputs}
     packed = []
     for t in saved:

@@ -1,6 +1,7 @@
 """torch.compiler: what programs tell the compiler."""
 
 import torch
+from torch import _absent
 
 from . import config  # noqa: F401
 
@@ -108,3 +109,6 @@ def nested_compile_region(fn=None):
 def load_compiled_function(file, *, f_globals=None):
     """The sandbox loads no compiled code."""
     raise PermissionError("the sandbox loads no compiled code")
+
+__getattr__ = _absent.getter(__name__)
+

@@ -1,5 +1,6 @@
 """torch.distributions: samples, densities and entropies."""
 
+from torch import _absent
 from . import constraints  # noqa: F401
 from .continuous import (  # noqa: F401
     Beta,
@@ -54,3 +55,6 @@ from .transforms import (  # noqa: F401
     Transform,
     identity_transform,
 )
+
+__getattr__ = _absent.getter(__name__)
+

@@ -1,5 +1,7 @@
 """Which values parameters may have."""
 
+from torch import _absent
+
 
 class Constraint:
     """A condition on values."""
@@ -24,3 +26,6 @@ nonnegative_integer = Constraint("nonnegative_integer", lambda v: (v % 1 == 0) &
                                  "IntegerGreaterThan(lower_bound=0)")
 simplex = Constraint("simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), "Simplex()")
 real_vector = Constraint("real_vector", lambda v: (v == v).all(-1), "IndependentConstraint(Real(), 1)")
+
+__getattr__ = _absent.getter(__name__)
+

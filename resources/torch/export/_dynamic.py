@@ -65,7 +65,7 @@ def _marked(leaf, rows):
     made = leaf.detach().requires_grad_(leaf.requires_grad)
     for dim, row in rows.items():
         static = row is None or isinstance(row, int) or row == Dim.STATIC
-        mark = torch._dynamo.mark_static if static else torch._dynamo.mark_dynamic
+        mark = torch._dynamo.mark_static if static else torch._dynamo.maybe_mark_dynamic  # Constraints checks them
         mark(made, dim)
     for dim in range(made.dim()):
         if dim not in rows:

@@ -3,6 +3,7 @@
 import functools
 
 import torch
+from torch import _C
 from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 _level = 0
@@ -122,7 +123,11 @@ def _run_vmap(func, in_dims, out_dims, randomness, args, kwargs):
             examples.before()
             one = [t if d is None else t.select(d, i) for t, d in zip(leaves, dims)]
             one_named = [t if d is None else t.select(d, i) for t, d in zip(named, named_dims)]
-            results.append(func(*tree_unflatten(one, spec), **tree_unflatten(one_named, named_spec)))
+            _C._vmap_enter((*one, *one_named))
+            try:
+                results.append(func(*tree_unflatten(one, spec), **tree_unflatten(one_named, named_spec)))
+            finally:
+                _C._vmap_leave()
     finally:
         _level -= 1
     if not results:

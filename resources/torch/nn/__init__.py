@@ -1,5 +1,6 @@
 """torch.nn: modules, functions and parameters of neural networks."""
 
+from torch import _absent
 from torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401
 
 from . import _reduction  # noqa: F401
@@ -25,3 +26,6 @@ def factory_kwargs(kwargs):
                 raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
             made[key] = kwargs[key]
     return made
+
+__getattr__ = _absent.getter(__name__)
+

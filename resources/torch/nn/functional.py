@@ -1,7 +1,7 @@
 """torch.nn.functional: functions of neural networks."""
 
 import torch
-from torch import _C
+from torch import _C, _absent
 from torch.nn import _reduction as _Reduction  # noqa: F401
 from torch.nn._functional import activation, attention, dropout as _dropout, loss, norm, pooling, vision
 from torch.nn._functional._common import boolean_dispatch, pair as _pair, single as _single, triple as _triple  # noqa: F401
@@ -34,3 +34,6 @@ for _part in (activation, attention, _dropout, loss, norm, pooling, vision):
             globals()[_name] = _value
 
 del _name, _bound, _part, _value
+
+__getattr__ = _absent.getter(__name__)
+

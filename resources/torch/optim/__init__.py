@@ -1,5 +1,6 @@
 """torch.optim: optimizers."""
 
+from torch import _absent
 from . import lr_scheduler, swa_utils  # noqa: F401
 from .adadelta import Adadelta  # noqa: F401
 from .adafactor import Adafactor, Muon  # noqa: F401
@@ -12,3 +13,6 @@ from .optimizer import Optimizer  # noqa: F401
 from .rmsprop import RMSprop  # noqa: F401
 from .rprop import Rprop  # noqa: F401
 from .sgd import SGD  # noqa: F401
+
+__getattr__ = _absent.getter(__name__)
+

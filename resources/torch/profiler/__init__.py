@@ -2,6 +2,7 @@
 
 import enum
 
+from torch import _absent
 from torch.autograd.profiler import record_function  # noqa: F401
 
 
@@ -97,3 +98,6 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
 def supported_activities():
     """The CPU."""
     return {ProfilerActivity.CPU}
+
+__getattr__ = _absent.getter(__name__)
+

@@ -4,6 +4,7 @@ import contextlib
 import warnings
 
 import torch
+from torch import _absent
 
 _defaults = {"early_stop": True, "debug": False}
 
@@ -200,3 +201,6 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         end = start + size - 1
         input = checkpoint(run(start, end), input, use_reentrant=bool(use_reentrant), preserve_rng_state=preserve)
     return run(end + 1, len(functions) - 1)(input)
+
+__getattr__ = _absent.getter(__name__)
+

@@ -3,6 +3,8 @@
 import contextlib
 import enum
 
+from torch import _absent
+
 
 class SDPBackend(enum.IntEnum):
     """Kernels of scaled_dot_product_attention."""
@@ -21,3 +23,6 @@ def sdpa_kernel(backends, set_priority=False):
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
     yield {}
+
+__getattr__ = _absent.getter(__name__)
+

@@ -28,14 +28,39 @@ class BlockMask:
         mask = self.mask_mod(*_places(batch, heads, rows, columns, device))
         return mask.expand(batch, heads, rows, columns)
 
+    def _counts(self):
+        """How many of each block's keys its queries see, and how many there are in a block; those past the end are unseen."""
+        rows, columns = self.shape[2], self.shape[3]
+        step_r, step_c = self.BLOCK_SIZE
+        mask = self.dense(*self.shape).to(torch.int64)
+        mask = torch.nn.functional.pad(mask, (0, -columns % step_c, 0, -rows % step_r))
+        blocks = mask.reshape(*self.shape[:2], mask.size(2) // step_r, step_r, mask.size(3) // step_c, step_c)
+        return blocks.sum((3, 5)), step_r * step_c
+
+    def _blocks(self, full):
+        """(numbers of blocks by row of blocks, their columns first): those that are seen whole, or those in part."""
+        seen, whole = self._counts()
+        chosen = (seen == whole if full else (seen > 0) & (seen < whole)).to(torch.int32)
+        order = torch.argsort(chosen, dim=-1, descending=True, stable=True)
+        return chosen.sum(-1).to(torch.int32), order.to(torch.int32)
+
+    kv_num_blocks = property(lambda self: self._blocks(False)[0])
+    kv_indices = property(lambda self: self._blocks(False)[1])
+    full_kv_num_blocks = property(lambda self: self._blocks(True)[0])
+    full_kv_indices = property(lambda self: self._blocks(True)[1])
+
+    def numel(self):
+        """How many pairs of query and key there are, unseen ones too."""
+        return self.shape[0] * self.shape[1] * self.shape[2] * self.shape[3]
+
+    def sparsity(self):
+        """How much of the pairs lies in blocks that are skipped, in percent."""
+        seen, whole = self._counts()
+        return 100 * (1 - int((seen > 0).sum()) * whole / self.numel())
+
     def to_dense(self):
         """The mask as a tensor of 0 and 1, one number for each block."""
-        rows, columns = self.shape[2], self.shape[3]
-        mask = self.dense(*self.shape)
-        step_r, step_c = self.BLOCK_SIZE
-        parts = [[mask[..., r : r + step_r, c : c + step_c].any(-1).any(-1) for c in range(0, columns, step_c)]
-                 for r in range(0, rows, step_r)]
-        return torch.stack([torch.stack(row, -1) for row in parts], -2).to(torch.int32)
+        return (self._counts()[0] > 0).to(torch.int32)
 
 
 def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=128, _compile=False):

@@ -1,6 +1,7 @@
 """Pruning: weights masked to zero."""
 
 import torch
+from torch import _absent
 from torch.nn.parameter import Parameter
 
 
@@ -96,3 +97,6 @@ def remove(module, name):
             del module._forward_pre_hooks[k]
             return module
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+__getattr__ = _absent.getter(__name__)
+

@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch import _absent
 
 
 class Dataset:
@@ -326,3 +327,6 @@ def default_convert(data):
 
 
 from . import distributed  # noqa: E402, F401
+
+__getattr__ = _absent.getter(__name__)
+
