@@ -75,6 +75,18 @@ bool dispatchModeKeepsComposites() {
   return keeps && PyObject_IsTrue(keeps.get()) == 1;
 }
 
+bool dispatchModeDecomposes(const OpInfo& op) {
+  if (dispatchModes().empty()) return false;
+  PyObject* mode = dispatchModes().back().get();
+  const Ref table = attributeOf(mode, "decomposition_table");
+  if (!table || !PyUnicode_Check(table.get()) || textOf(table.get()) != "core") return false;
+  const Ref kept = attributeOf(mode, "kept_operators");
+  const Ref name = makeText(op.schema.qualifiedName());
+  const int isKept = kept && PyAnySet_Check(kept.get()) ? PySet_Contains(kept.get(), name.get()) : 0;
+  PyErr_Clear();
+  return isKept != 1;
+}
+
 Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
   const ModeOff off;
   const Ref overload = overloadOf(op);

@@ -10,6 +10,9 @@ namespace kerf::inline torch_api {
 std::vector<Ref>& dispatchModes();
 /// Whether the innermost one wants ops that are programs over others as they are.
 bool dispatchModeKeepsComposites();
+/// Whether the innermost one wants this op as what core_aten_decompositions() makes of it: it has `decomposition_table`
+/// "core", and not the op's name ("aten.silu.default") among `kept_operators`.
+bool dispatchModeDecomposes(const OpInfo& op);
 /// What the innermost mode's __torch_dispatch__ gives for a call. That mode is off while it runs.
 Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs);
 /// _push_dispatch_mode, _pop_dispatch_mode of torch._C.

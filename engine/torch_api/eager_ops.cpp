@@ -1,11 +1,13 @@
 #include "engine/torch_api/eager_ops.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/autograd/implicit_forms.h"
 #include "engine/autograd/tape.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/calls_without_row.h"
+#include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
@@ -66,9 +68,25 @@ Value withoutNumbers(const Value& value) {
   return items;
 }
 
+/// What core_aten_decompositions() makes of a call, for a mode that wants it; nothing where it leaves it as it is.
+std::optional<Result<Value>> callDecomposed(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
+  if (!dispatchModeDecomposes(op)) return std::nullopt;
+  static const Decomposes core = decomposesBy(DecompositionTable::Core);
+  const Replacement by = core(op);
+  const Composite program = by.program != nullptr ? by.program : op.decomposition;
+  if (!by.replaces || program == nullptr) return std::nullopt;
+  const auto bound = bindArguments(op, args, kwargs);
+  if (!bound) return Result<Value>(std::unexpected(bound.error()));
+  if (by.applies != nullptr && !by.applies(*bound)) return std::nullopt;
+  return withoutThrowing([&] { return program(*bound, OpRunner(eagerOps())); });
+}
+
 /// The kernel, or what stands before it: the program's mode, or the parts that tensors of several ranks have here.
 Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
-  if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) return callDispatchMode(op, args, kwargs);
+  if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) {
+    if (auto made = callDecomposed(op, args, kwargs)) return *std::move(made);
+    return callDispatchMode(op, args, kwargs);
+  }
   if (anyPlaced(args, kwargs)) return placedTensors()->call(op, args, kwargs);
   return referenceOps().call(op.id, args, kwargs);
 }

@@ -33,6 +33,55 @@ TEST(DynamoExport, FixedSizesAndNumbersStayAsTheyWere) {
             "AssertionError Expected input at n to be equal to 3, but got 4\n");
 }
 
+/// Prints the operators of a program.
+const std::string defineTargets =
+    "def targets(program): print(*[n.target for n in program.graph.nodes if n.op == 'call_function'])\n";
+
+TEST(DynamoExport, NumbersOfTensorsAreInTheGraph) {
+  const std::string graph =
+      "aten.max.default aten.item.default aten.mul.Tensor aten.min.default aten.item.default aten.add.Tensor\n"
+      "[12.0, 27.0]\n";
+  EXPECT_EQ(
+      exportOutput(defineTargets +
+                   "def scaled(self, x): return x * x.max().item() + float(x.min())\n"
+                   "def branch(self, x): return x * 2 if x.max().item() > 1 else x\n"
+                   "for strict in (False, True):\n"
+                   "    program = export(module(scaled), (torch.tensor([1.0, 3.0]),), strict=strict)\n"
+                   "    targets(program)\n    print(program.module()(torch.tensor([2.0, 5.0])).tolist())\n"
+                   "    try: export(module(branch), (ones(2),), strict=strict)\n"
+                   "    except Exception as error: print(type(error).__name__, str(error)[:75])\n"),
+      graph +
+          "GuardOnDataDependentSymNode Could not guard on data-dependent expression zuf0 > 1 (unhinted: zuf0 > 1).\n" +
+          graph + "Unsupported Consider annotating your code using torch._check*(). Could not guard on dat\n");
+}
+
+TEST(DynamoExport, RecordingLeavesInputsAndBuffersAlone) {
+  EXPECT_EQ(exportOutput("class Count(torch.nn.Module):\n"
+                         "    def __init__(self):\n        super().__init__()\n"
+                         "        self.register_buffer('n', torch.zeros(1))\n"
+                         "    def forward(self, x):\n        self.n.add_(1)\n        return x.mul_(2) + self.n\n"
+                         "count, x = Count(), ones(2)\nprogram = export(count, (x,))\n"
+                         "print(count.n.tolist(), x.tolist())\n"
+                         "print(program.module()(x).tolist(), x.tolist())\n"),
+            "[0.0] [1.0, 1.0]\n[3.0, 3.0] [2.0, 2.0]\n");
+}
+
+TEST(DynamoExport, DecompositionsAreThoseOfCoreAten) {
+  EXPECT_EQ(
+      exportOutput(
+          defineTargets +
+          "program = export(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.SiLU()), (ones(1, 3),))\n"
+          "targets(program)\ntargets(program.run_decompositions())\ntargets(program.run_decompositions({}))\n"
+          "table = torch.export.default_decompositions()\ndel table[torch.ops.aten.silu.default]\n"
+          "table[torch.ops.aten.t.default] = lambda x: x.transpose(0, 1).clone()\n"
+          "targets(program.run_decompositions(table))\n"
+          "print(torch.allclose(program.run_decompositions().module()(ones(1, 3)), program.module()(ones(1, 3))))\n"),
+      "aten.linear.default aten.silu.default\n"
+      "aten.permute.default aten.addmm.default aten.sigmoid.default aten.mul.Tensor\n"
+      "aten.t.default aten.addmm.default aten.silu.default\n"
+      "aten.permute.default aten.clone.default aten.addmm.default aten.silu.default\nTrue\n");
+}
+
 /// Prints whether export() takes sums of sizes of inputs x0, x1, … up to `most`, each with a Dim of its own.
 const std::string trySums =
     "from torch.export import Dim\n"

@@ -1,13 +1,11 @@
 """torch.export: whole programs as graphs."""
 
 import torch
+from torch import _absent
 
 from ._dims import Dim, ShapesCollection, _DimHint  # noqa: F401
-
-
-def dims(*names, min=None, max=None):
-    """Several sizes that may differ."""
-    return tuple(Dim(n, min=min, max=max) for n in names)
+from ._program import CustomDecompTable, ExportedProgram, ExportGraphSignature, default_decompositions  # noqa: F401
+from .dynamic_shapes import dims  # noqa: F401
 
 
 class Constraint:
@@ -20,7 +18,7 @@ class ModuleCallSignature:
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), **unused):
     """The ATen graph of a module on example inputs, its parameters and buffers among the inputs."""
-    from ._program import export_module
+    from ._program import AsksForNumber, export_module
 
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
@@ -32,7 +30,12 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
         from ._dynamic import check_whole
 
         check_whole(mod, tuple(args), kwargs or {})
-    return export_module(mod, tuple(args), kwargs or {})
+    try:
+        return export_module(mod, tuple(args), kwargs or {})
+    except AsksForNumber:
+        from ._dynamic import export_numbers
+
+        return export_numbers(mod, tuple(args), kwargs or {}, strict)
 
 
 def _has_dynamic(shapes):
@@ -58,3 +61,6 @@ def load(f, **kwargs):
 def register_dataclass(cls, *, serialized_type_name=None):
     """Make a dataclass a container of its fields."""
     torch.utils._pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+
+__getattr__ = _absent.getter(__name__)
+

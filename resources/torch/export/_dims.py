@@ -209,7 +209,10 @@ def _walk(value, spec, where, found):
 
 
 def specs_of(mod, args, kwargs, dynamic_shapes):
-    """By leaf of (args, kwargs): {dim: None, an int, a Dim or a hint}. UserError for what does not fit the inputs."""
+    """By leaf of (args, kwargs): {dim: None, an int, a Dim or a hint}; none differ for None. UserError for what does not
+    fit the inputs."""
+    if dynamic_shapes is None:
+        return [{} for _ in pytree.tree_leaves((args, kwargs))]
     inputs = _bound(mod, args, kwargs)
     if isinstance(dynamic_shapes, ShapesCollection):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, kwargs)

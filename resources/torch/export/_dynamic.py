@@ -73,6 +73,11 @@ def _marked(leaf, rows):
     return made
 
 
+def _numbers_captured():
+    """torch.export's settings: numbers and sizes that only running the graph gives are in it."""
+    return torch._dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True)
+
+
 class _Trace:
     """What Dynamo made of the module: its one graph, whose inputs and outputs are known by identity."""
 
@@ -91,7 +96,7 @@ class _Trace:
         torch._dynamo.reset()
         _C._dynamo.apart(True)
         try:
-            with torch.no_grad():
+            with torch.no_grad(), _numbers_captured():
                 self.result = torch._dynamo.optimize(backend, nopython=True)(mod)(*args, **kwargs)
             log, made = json.loads(_C._dynamo.log()), _C._dynamo.graphs()
         finally:
@@ -118,7 +123,7 @@ def check_whole(mod, args, kwargs):
     _C._dynamo.apart(True)
     try:
         torch._dynamo.reset()
-        with torch.no_grad():
+        with torch.no_grad(), _numbers_captured():
             torch._dynamo.optimize(backend, nopython=True)(mod)(*args, **kwargs)
     except torch._dynamo.exc.BackendCompilerFailed as error:
         if not isinstance(error.inner_exception, _Captured):
@@ -252,6 +257,23 @@ def export_dynamic(mod, args, kwargs, dynamic_shapes):
     program._source = (mod, args, kwargs, dynamic_shapes)
     note_exported(program, program.graph_module.print_readable(print_output=False))
     return program
+
+
+_GUARD_ON_DATA = re.compile(r"Could not guard on data-dependent expression (.*) \(unhinted: ")
+
+
+def export_numbers(mod, args, kwargs, strict):
+    """The ExportedProgram of a module that asks tensors for their numbers, with sizes that stay. A branch on such a number
+    is GuardOnDataDependentSymNode, unless `strict`."""
+    try:
+        return export_dynamic(mod, args, kwargs, None)
+    except torch._dynamo.exc.Unsupported as error:
+        found = _GUARD_ON_DATA.search(str(error))
+        if strict or found is None:
+            raise
+        from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+        raise GuardOnDataDependentSymNode(found[1]) from None
 
 
 def _symbols(trace, inputs):

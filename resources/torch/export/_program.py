@@ -3,6 +3,7 @@
 import enum
 
 import torch
+from torch._decomp import CustomDecompTable, core_aten_decompositions as default_decompositions  # noqa: F401
 from torch.func import functional_call
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import _Recorder
@@ -110,10 +111,12 @@ class ExportedProgram:
         return _Runnable(self)
 
     def run_decompositions(self, decomp_table=None):
-        """The same with composite operators as what they are made of."""
+        """The same with composite operators as what they are made of, and others as a table says: by default
+        default_decompositions()."""
         if len(self._source) > 3:
             return self
-        return export_module(*self._source, keeps_composites=False, decompositions=decomp_table)
+        table = default_decompositions() if decomp_table is None else decomp_table
+        return export_module(*self._source, keeps_composites=False, decompositions=table)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
@@ -179,14 +182,22 @@ def _named(name, value):
     return [name] if len(leaves) == 1 and leaves[0] is value else [f"{name}_{k}" for k in range(len(leaves))]
 
 
+class AsksForNumber(NotImplementedError):
+    """The module asks a tensor for its number, which only running the graph gives: Dynamo traces such modules."""
+
+
 def _data_error(name):
-    """A graph without branches cannot ask for the data of its inputs; what Tensor.item() gives is not kept in it."""
+    """A graph without branches cannot ask for the data of its inputs."""
     if name == "__bool__":
         from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
         return GuardOnDataDependentSymNode("Eq(u0, 1)")
-    return NotImplementedError(f"torch.export: Kerf keeps no numbers of data in its graphs, and Tensor.{name}() asks for one; "
-                               "with strict=True and dynamic_shapes Dynamo captures it")
+    return AsksForNumber(f"torch.export: the graph keeps no numbers of the examples, and Tensor.{name}() asks for one")
+
+
+def _apart(value):
+    """The same elements in memory of their own: recording runs the module, which may write into them."""
+    return value.detach() if 0 in value.stride() else value.detach().clone()
 
 
 def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None):
@@ -198,8 +209,9 @@ def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None)
     def take(name, value):
         node = recorder.graph.placeholder(name)
         if isinstance(value, torch.Tensor):
-            value = value.detach()
+            given, value = value, _apart(value)
             recorder.track(value, node)
+            recorder.stands_for(given, node)
         return node, value
 
     own = {}

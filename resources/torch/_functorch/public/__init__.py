@@ -1,5 +1,6 @@
 """The package `functorch`: the old home of torch.func."""
 
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: F401
 from torch.func import (  # noqa: F401
     functional_call,
     functionalize,

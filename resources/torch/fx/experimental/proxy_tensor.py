@@ -4,6 +4,7 @@ import functools
 import inspect
 
 import torch
+from torch._decomp import CustomDecompTable
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -65,7 +66,10 @@ class _Recorder(TorchDispatchMode):
         self.graph, self.root = Graph(), torch.nn.Module()
         self.nodes, self.places, self.kept = {}, {}, []
         self.makers = []  # torch.tensor of the blocks around
-        self.decompositions = decomposition_table or {}
+        self.decompositions = {} if decomposition_table is None else decomposition_table
+        if isinstance(decomposition_table, CustomDecompTable):  # the engine has the core ATen decompositions
+            self.decomposition_table = "core"
+            self.kept_operators = decomposition_table.kept | {str(op) for op in decomposition_table}
 
     def __enter__(self):
         self.makers.append(torch.tensor)
@@ -95,6 +99,12 @@ class _Recorder(TorchDispatchMode):
         self.kept.append(tensor)
         node.meta["val"] = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
         node.meta["tensor_meta"] = node.meta["val"]
+
+    def stands_for(self, tensor, node):
+        """A tensor that the program has beside the tracked one, as a tied parameter is, is what the node gives, too."""
+        if tensor.numel() > 0:
+            self.places.setdefault(_place(tensor), node)
+            self.kept.append(tensor)
 
     def node_of(self, value):
         """What stands for a value in the graph: a constant tensor becomes an attribute."""
@@ -144,6 +154,13 @@ class _Recorder(TorchDispatchMode):
                     import operator
 
                     self.track(item, self.graph.create_node("call_function", operator.getitem, (node, k), {}))
+
+
+def get_proxy_mode():
+    """The mode that records a graph now, or None."""
+    from torch.utils._python_dispatch import _stack
+
+    return next((mode for mode in reversed(_stack) if isinstance(mode, _Recorder)), None)
 
 
 def _place(tensor):

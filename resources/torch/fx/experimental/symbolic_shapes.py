@@ -26,3 +26,28 @@ def guard_or_false(a):
 
 guard_or_true = guard_or_false
 statically_known_true = guard_or_false
+
+
+def is_concrete_int(a):
+    """Whether a size is a number already."""
+    return isinstance(a, int)
+
+
+def guard_int(a):
+    """A size as a number, which a guard fixes."""
+    return int(a)
+
+
+def guard_bool(a):
+    """A condition as a bool, which a guard fixes."""
+    return bool(a)
+
+
+def guard_float(a):
+    """A number as a float, which a guard fixes."""
+    return float(a)
+
+
+def hint_int(a, fallback=None):
+    """A size of the example."""
+    return int(a)

@@ -1,0 +1,3 @@
+"""torch.export.exported_program: where programs look for ExportedProgram."""
+
+from ._program import CustomDecompTable, ExportedProgram, default_decompositions  # noqa: F401
