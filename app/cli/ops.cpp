@@ -1,5 +1,8 @@
 // kerf ops [PATTERN]: the op table, and which columns each overload has.
+#include <algorithm>
 #include <map>
+
+#include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
@@ -48,27 +51,51 @@ void printOpsTable(const OpListing& listing) {
   fmt::print("{}", table.text());
 }
 
-Result<int> checkSharding(Context& context, const ShardingCheckRequest& request) {
-  KERF_TRY(const ShardingProofs proofs, context.perform(request));
-  std::int64_t wrong = 0, right = 0, missing = 0;
-  TextTable table({"op", "samples", "right", "wrong", "refused", "missing"});
+/// "right", "wrong", "missing" (right, with a cheaper placement that the rule lacks), or "not proved".
+std::string shardingVerdict(const ShardingProofDoc& op) {
+  if (op.wrong > 0) return "wrong";
+  if (op.missing > 0) return "missing";
+  return op.right > 0 ? "right" : "not proved";
+}
+
+void printProofs(const ShardingProofs& proofs) {
+  std::map<std::string, std::int64_t> ops;
+  std::int64_t right = 0, wrong = 0, missing = 0;
+  TextTable table({"op", "verdict", "samples", "complex", "right", "wrong", "refused", "missing"});
   for (const auto& op : proofs.ops) {
-    wrong += op.wrong;
+    ++ops[shardingVerdict(op)];
     right += op.right;
+    wrong += op.wrong;
     missing += op.missing;
-    table.add({op.op, std::to_string(op.samples), std::to_string(op.right), std::to_string(op.wrong),
-               std::to_string(op.refused), std::to_string(op.missing)});
-  }
-  if (context.json) {
-    printJson(jsonOf(proofs));
-    return wrong == 0 ? 0 : 1;
+    table.add({op.op, shardingVerdict(op), std::to_string(op.samples),
+               op.complex > 0 ? std::to_string(op.complex) : std::string("-"), std::to_string(op.right),
+               std::to_string(op.wrong), std::to_string(op.refused), std::to_string(op.missing)});
   }
   fmt::print("{}", table.text());
-  for (const auto& op : proofs.ops)
+  for (const auto& op : proofs.ops) {
     for (const auto& finding : op.findings) fmt::print("{} {}\n", op.op, finding);
-  fmt::print("{}: {} combinations of placements right, {} wrong, {} with a cheaper placement that the rule lacks, {}\n",
-             counted(std::int64_t(proofs.ops.size()), "overload"), right, wrong, missing, durationText(proofs.time));
-  return wrong == 0 ? 0 : 1;
+    for (const auto& reason : op.left) fmt::print("{} left out: {}\n", op.op, reason);
+  }
+  std::vector<std::string> counts;
+  for (const auto& [verdict, count] : ops) counts.push_back(fmt::format("{} {}", count, verdict));
+  fmt::print("{} ({}): {} combinations of placements right, {} wrong, {} with a cheaper placement that the rule lacks, {}\n",
+             counted(std::int64_t(proofs.ops.size()), "overload"), fmt::join(counts, ", "), right, wrong, missing,
+             durationText(proofs.time));
+}
+
+Json proofsJson(const ShardingProofs& proofs) {
+  Json object = jsonOf(proofs);
+  for (std::size_t i = 0; i < proofs.ops.size(); ++i) object["ops"][i]["verdict"] = shardingVerdict(proofs.ops[i]);
+  return object;
+}
+
+Result<int> checkSharding(Context& context, const ShardingCheckRequest& request) {
+  KERF_TRY(const ShardingProofs proofs, context.perform(request));
+  if (context.json)
+    printJson(proofsJson(proofs));
+  else
+    printProofs(proofs);
+  return std::ranges::all_of(proofs.ops, [](const ShardingProofDoc& op) { return op.wrong == 0; }) ? 0 : 1;
 }
 
 /// The column of --missing that is no column of the op table: torch's names in Python.

@@ -89,13 +89,15 @@ void printReport(const RunRequest& request, const RunReport& report) {
 
 /// A folder with a file for each rank: all of them together.
 Result<int> runEachRank(Context& context, const RunRequest& request) {
-  if (!request.save.empty() || !request.expect.empty() || !request.then.empty() || request.profile || request.memory)
-    return fail(ErrorCode::BadUsage, "ranks run together: files of values, other sizes and profiles are of one graph");
+  if (!request.expect.empty() || !request.then.empty() || request.profile || request.memory)
+    return fail(ErrorCode::BadUsage,
+                "ranks run together: recorded outputs, other sizes and profiles are of one graph");
   if (!request.passes.usual() || request.graph.stage == "joint")
     return fail(ErrorCode::BadUsage, "ranks run together: their graphs run as they are, without passes and training");
   RankRunsRequest ranks{.graph = request.graph, .backend = request.backend, .dtype = request.dtype};
   if (request.precision == "fp64") ranks.dtype = "f64";
   ranks.timeout = request.timeout;
+  ranks.save = request.save;
   return runOnRanks(context, ranks);
 }
 
@@ -124,7 +126,8 @@ Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice,
 void addFileOptions(CLI::App& command, RunRequest& request) {
   command
       .add_option("--save", request.save,
-                  "Write the outputs as out<i> (out64_<i> with --dtype f64) and mutated inputs as mutated_<name>")
+                  "Write the outputs as out<i> (out64_<i> with --dtype f64) and mutated inputs as mutated_<name>; of "
+                  "ranks a folder with rank0.safetensors, …")
       ->type_name("FILE.safetensors");
   command.add_option("--expect", request.expect, "Compare with recorded outputs (exit 1 if one differs)")
       ->type_name("FILE.safetensors");
@@ -145,7 +148,7 @@ void addRun(CommandLine& line) {
                            "  kerf run dynamic.py --backend llvm --sym s0=8 --then s0=16 --then s0=1\n"
                            "  kerf run c3/g1 --save outputs.safetensors\n"
                            "  kerf run model.pt2 --train --expect train_ref.safetensors\n"
-                           "  kerf run ranks");
+                           "  kerf run ranks --save values");
   auto request = std::make_shared<RunRequest>();
   command
       .add_option("GRAPH", request->graph.text, "Path or store id; a folder with rank0.py, rank1.py, … runs all ranks")

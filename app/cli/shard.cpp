@@ -1,16 +1,15 @@
 // kerf shard GRAPH --mesh N: one graph per rank, with collectives.
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_forms.h"
 #include "app/cli/options.h"
-#include "app/cli/output_file.h"
 #include "app/cli/rank_runs.h"
 #include "app/cli/text_table.h"
 #include "app/workbench/protocol/rank_files.h"
+#include "engine/support/atomic_files.h"
 
 namespace kerf::cli {
 
@@ -108,17 +107,18 @@ void printShard(const ShardedGraphDoc& doc) {
     fmt::print("not run: {}\n", doc.notRun);
 }
 
+/// The graphs of all ranks, or nothing.
 Result<void> writeGraphs(const ShardedGraphDoc& doc, const std::string& folder) {
-  std::error_code error;
-  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
-    return fail(ErrorCode::BadUsage, "{} is a file: the graphs of the ranks go to a folder", folder);
-  std::filesystem::create_directories(folder, error);
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) names.push_back(fmt::format("rank{}.txt", rank));
+  KERF_CHECK(checkOnlyRankFiles(folder, names));
+  KERF_TRY(AtomicFiles files, AtomicFiles::in(folder));
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank)
-    KERF_CHECK(
-        emit(doc.ranks[rank] + "\n", (std::filesystem::path(folder) / fmt::format("rank{}.txt", rank)).string()));
+    KERF_CHECK(files.addText(names[rank], doc.ranks[rank] + "\n"));
   Json sharding = jsonOf(doc);
   for (const char* key : {"ranks", "is_run", "difference", "not_run"}) sharding.erase(key);
-  return emit(sharding.dump(2) + "\n", (std::filesystem::path(folder) / shardingFile).string());
+  KERF_CHECK(files.addText(shardingFile, sharding.dump(2) + "\n"));
+  return files.commit();
 }
 
 Result<int> runShard(Context& context, ShardCommand command) {

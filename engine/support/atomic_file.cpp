@@ -50,6 +50,11 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
+Result<void> AtomicFile::flush() {
+  if (::fsync(m_file) != 0) return failure();
+  return {};
+}
+
 Result<void> AtomicFile::commit() {
   if (::fsync(m_file) != 0 || ::rename(m_temporary.c_str(), m_path.c_str()) != 0) return failure();
   ::close(std::exchange(m_file, -1));

@@ -20,6 +20,8 @@ class AtomicFile {
   ~AtomicFile();
 
   Result<void> write(std::span<const std::byte> bytes);
+  /// To the disk, still under its other name: what does not fit is known then.
+  Result<void> flush();
   /// Flushes to disk and renames over the target. Without it the temporary file is removed.
   Result<void> commit();
 

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/support/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/safetensors_header.h"
 
@@ -153,18 +152,24 @@ Result<SafetensorsFile> readSafetensors(const std::filesystem::path& path) {
   return file;
 }
 
-Result<void> writeSafetensors(const std::filesystem::path& path, const SafetensorsFile& file) {
+Result<void> writeSafetensors(AtomicFile& to, const SafetensorsFile& file) {
   KERF_TRY(const std::string header, writeHeader(file));
   std::array<std::byte, prefixBytes> prefix{};
   for (std::size_t i = 0; i < prefix.size(); ++i) prefix[i] = static_cast<std::byte>(header.size() >> (8 * i));
-  std::vector<Tensor> dense(file.tensors.size());  // keeps contiguous copies alive while they are written
-  std::vector<std::span<const std::byte>> pieces{prefix, std::as_bytes(std::span(header))};
+  KERF_CHECK(to.write(prefix));
+  KERF_CHECK(to.write(std::as_bytes(std::span(header))));
   for (const std::size_t i : dataOrder(file)) {
-    KERF_TRY(dense[i], file.tensors[i].second.contiguous());
-    pieces.emplace_back(dense[i].storage()->data() + dense[i].offset() * itemSize(dense[i].dtype()),
-                        std::size_t(dense[i].byteSize()));
+    KERF_TRY(const Tensor dense, file.tensors[i].second.contiguous());
+    const std::byte* const first = dense.storage()->data() + dense.offset() * itemSize(dense.dtype());
+    KERF_CHECK(to.write({first, std::size_t(dense.byteSize())}));
   }
-  return writeFileAtomically(path, pieces);
+  return {};
+}
+
+Result<void> writeSafetensors(const std::filesystem::path& path, const SafetensorsFile& file) {
+  KERF_TRY(AtomicFile to, AtomicFile::create(path));
+  KERF_CHECK(writeSafetensors(to, file));
+  return to.commit();
 }
 
 }  // namespace kerf::inline tensor

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/support/atomic_file.h"
 #include "engine/tensor/tensor.h"
 
 namespace kerf::inline tensor {
@@ -21,5 +22,7 @@ struct SafetensorsFile {
 Result<SafetensorsFile> readSafetensors(const std::filesystem::path& path);
 /// Writes through a temporary file and renames, so a reader never sees half a file.
 Result<void> writeSafetensors(const std::filesystem::path& path, const SafetensorsFile& file);
+/// Into a file that the caller commits, with others or alone.
+Result<void> writeSafetensors(AtomicFile& to, const SafetensorsFile& file);
 
 }  // namespace kerf::inline tensor

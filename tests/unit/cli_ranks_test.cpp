@@ -1,4 +1,9 @@
 // Graphs of several ranks from the command line: sharded, run, compared, verified and minified together.
+#include <csignal>
+
+#include <sys/resource.h>
+
+#include "engine/tensor/safetensors.h"
 #include "tests/support/cli_test.h"
 #include "tests/support/flight_records.h"
 #include "tests/support/rank_traces.h"
@@ -27,6 +32,19 @@ class RanksCommandTest : public CliTest {
     const auto made = run({"shard", layer(), "--mesh", "4", "--placement", "w1=S1", "--placement", "w2=S0", "-o", to});
     EXPECT_EQ(made.status, 0) << made.errors;
     return to;
+  }
+  /// `work` where no file may become larger.
+  template <class Work>
+  static auto withFilesUpTo(std::uintmax_t bytes, Work work) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small{bytes, before.rlim_max};
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    const auto result = work();
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    return result;
   }
   void edit(const std::string& file, const std::string& from, const std::string& to) const {
     std::ifstream in(file);
@@ -73,6 +91,54 @@ TEST_F(RanksCommandTest, RunsAllRanksOfAFolder) {
   const auto doc = runJson({"run", sharded()});
   ASSERT_EQ(doc["ranks"].size(), 4U);
   EXPECT_THAT(doc["ranks"][3]["outputs"][0].get<std::string>(), HasSubstr("f32[6, 8]"));
+}
+
+TEST_F(RanksCommandTest, SavesWhatEachRankGives) {
+  const std::string ranks = sharded(), to = (folder / "new" / "values").string();
+  const auto saved = run({"run", ranks, "--save", to, "--dtype", "f64"});
+  ASSERT_EQ(saved.status, 0) << saved.errors;
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto file = readSafetensors(fs::path(to) / fmt::format("rank{}.safetensors", rank));
+    ASSERT_TRUE(file) << file.error().text();
+    ASSERT_EQ(file->tensors.size(), 1U);
+    EXPECT_EQ(file->tensors[0].first, "out64_0");
+    EXPECT_EQ(file->tensors[0].second.dtype(), DType::Float64);
+    EXPECT_EQ(file->tensors[0].second.sizes(), (Sizes{6, 8}));
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(to), {}), 4);
+  const auto named = run({"run", ranks, "--save", to + "/x.safetensors"});
+  EXPECT_EQ(named.status, 2);
+  EXPECT_THAT(named.errors, HasSubstr("is saved as a folder"));
+  EXPECT_EQ(run({"run", ranks, "--save", to}).status, 0) << "the same names again";
+}
+
+/// Files that would be ranks of what is written, of an older run.
+TEST_F(RanksCommandTest, WritesNoRanksBesideOthers) {
+  const std::string ranks = sharded();
+  const auto fewer = run({"shard", layer(), "--mesh", "2", "-o", ranks});
+  EXPECT_EQ(fewer.status, 2);
+  EXPECT_THAT(fewer.errors, HasSubstr("rank2.txt is there already, and would count as rank 2"));
+  EXPECT_EQ(run({"shard", layer(), "--mesh", "4", "-o", ranks}).status, 0);
+}
+
+/// The limit on a file stands for a disk that is full: sharding.json, the last file, does not fit.
+TEST_F(RanksCommandTest, LeavesNothingWhereTheDiskIsFull) {
+  const fs::path ranks = sharded();
+  const auto largest = fs::file_size(ranks / "sharding.json");
+  ASSERT_GT(largest, fs::file_size(ranks / "rank3.txt"));
+  const fs::path to = folder / "new" / "ranks";
+  const auto result = withFilesUpTo(largest - 1, [&] {
+    return run({"shard", layer(), "--mesh", "4", "--placement", "w1=S1", "--placement", "w2=S0", "-o", to.string()});
+  });
+  EXPECT_EQ(result.status, 3) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("sharding.json"));
+  EXPECT_FALSE(fs::exists(folder / "new")) << "neither half of the ranks nor their folder";
+  std::ofstream(ranks / "rank0.txt") << "older";
+  withFilesUpTo(largest - 1, [&] {
+    return run({"shard", layer(), "--mesh", "4", "--placement", "w1=S1", "--placement", "w2=S0", "-o", ranks.string()});
+  });
+  EXPECT_EQ(fs::file_size(ranks / "rank0.txt"), 5U) << "what was there is as it was";
+  EXPECT_EQ(std::distance(fs::directory_iterator(ranks), {}), 5);
 }
 
 TEST_F(RanksCommandTest, PutsTheRanksBesideTheGraphOfOneRank) {

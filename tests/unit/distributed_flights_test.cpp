@@ -4,6 +4,9 @@
 
 #include <chrono>
 
+#include "engine/capture/pt2/pickle.h"
+#include "engine/distributed/doctor/flight_json.h"
+#include "engine/distributed/doctor/flight_recorder.h"
 #include "engine/distributed/doctor/ranks_doctor.h"
 #include "tests/support/flight_records.h"
 
@@ -263,6 +266,138 @@ TEST(HostileFlights, GroupsThatShareADescriptionDoNotGrow) {
   for (int i = 0; i < 20000; ++i) configs += pickled(std::to_string(i)) + "h" + std::string(1, char(7));
   expectQuickRefusal("flights_groups", dictOf({{"pg_config", configs + "u"}, {"entries", listOf({})}}),
                      "larger than the file can be");
+}
+
+/// Values as protocol 0 writes them: a letter and a line.
+std::string lineText(const std::string& text) { return "V" + text + "\n"; }
+std::string lineInt(int value) { return fmt::format("I{}\n", value); }
+std::string lineBool(bool value) { return value ? "I01\n" : "I00\n"; }
+std::string lineList(const std::vector<std::string>& items) {
+  std::string text = "(l";
+  for (const std::string& item : items) text += item + "a";
+  return text;
+}
+std::string lineDict(const std::vector<std::pair<std::string, std::string>>& items) {
+  std::string text = "(d";
+  for (const auto& [key, value] : items) text += lineText(key) + value + "s";
+  return text;
+}
+
+std::string lineRecord(int rows) {
+  const std::string entry = lineDict({{"record_id", lineInt(0)},
+                                      {"process_group", "(V0\nVdefault_pg\nt"},
+                                      {"collective_seq_id", "L7L\n"},
+                                      {"profiling_name", "S'nccl:all\\x5freduce'\n"},
+                                      {"input_sizes", lineList({lineList({lineInt(rows), "I3\n"})})},
+                                      {"input_dtypes", lineList({lineText("\\u0046loat")})},
+                                      {"duration_ms", "F1.5\n"},
+                                      {"state", "Vstarted\np9\n"},
+                                      {"thread_name", "g9\n"},
+                                      {"frames", "N"},
+                                      {"is_p2p", lineBool(false)}});
+  const std::string group =
+      lineDict({{"name", lineText("0")}, {"desc", lineText("default_pg")}, {"ranks", lineText("[0, 1]")}});
+  return lineDict({{"pg_config", lineDict({{"0", group}})}, {"entries", lineList({entry})}}) + ".";
+}
+
+/// As PyTorch dumps it: one line, keys in their order.
+std::string jsonRecord(int rows) {
+  return fmt::format(
+      R"({{"entries":[{{"collective_seq_id":7,"duration_ms":1.5,"input_dtypes":["Float"],"input_sizes":[[{},3]],)"
+      R"("is_p2p":false,"op_id":7,"process_group":["0","default_pg"],"profiling_name":"nccl:all_reduce","record_id":0,)"
+      R"("retired":false,"state":"started","timeout_ms":600000}}],"nccl_version":"2.28.9",)"
+      R"("pg_config":{{"0":{{"desc":"default_pg","name":"0","ranks":"[0, 1]"}}}},"pg_status":{{}},"version":"2.10"}})",
+      rows);
+}
+
+std::filesystem::path recordsFolder(const std::string& name, const std::vector<std::string>& records) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  for (std::size_t r = 0; r < records.size(); ++r)
+    std::ofstream(folder / fmt::format("nccl_trace_rank_{}", r), std::ios::binary) << records[r];
+  return folder;
+}
+
+TEST(FlightForms, TextPicklesAndJsonSayTheSame) {
+  for (const auto& record : {lineRecord, jsonRecord}) {
+    const auto folder = recordsFolder("flight_forms", {record(4), record(6)});
+    const auto found = diagnoseRanks(folder);
+    std::filesystem::remove_all(folder);
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->ranks, (std::vector<int>{0, 1}));
+    ASSERT_TRUE(found->culprit);
+    EXPECT_EQ(found->culprit->number, 7);
+    EXPECT_EQ(found->culprit->collective, "all_reduce of f32[4, 3] (started)");
+    EXPECT_EQ(found->culprit->mismatch, "all_reduce of f32[6, 3] (started)");
+    EXPECT_EQ(found->culprit->group, "group '0 (default_pg)'");
+  }
+}
+
+TEST(FlightForms, MayDifferFromRankToRank) {
+  const auto folder = recordsFolder("flight_mixed", {lineRecord(4), jsonRecord(4)});
+  const auto found = diagnoseRanks(folder);
+  const auto alone = diagnoseRanks(folder / "nccl_trace_rank_1");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_TRUE(found->culprit);
+  EXPECT_TRUE(found->culprit->isUnfinished);
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().message, HasSubstr("the flight record of one rank"));
+}
+
+TEST(FlightForms, OtherTextsAreNoRecords) {
+  for (const char* text : {"{\"entries\": 3}", "[{\"pg_config\": {}}]", "{\"other\": {\"pg_config\": {}}}", "graph():",
+                           "{\"event\": \"x\"}\n{\"pg_config\": {}}", "class GraphModule:", "(define x)", "", "}", "{"}) {
+    const auto folder = recordsFolder("flight_none", {text});
+    EXPECT_FALSE(isFlightRecord(folder / "nccl_trace_rank_0")) << text;
+    std::filesystem::remove_all(folder);
+  }
+  EXPECT_TRUE(looksLikeFlightJson("  {\"version\": \"2.10\", \"pg_config\": {"));
+  EXPECT_TRUE(looksLikeFlightJson(jsonRecord(4).substr(0, 60)));
+}
+
+TEST(HostileFlights, JsonIsBounded) {
+  const auto refuses = [](const std::string& text, std::size_t values, ErrorCode code, const std::string& says) {
+    const auto record = readFlightJson(text, values);
+    ASSERT_FALSE(record) << says;
+    EXPECT_EQ(record.error().code, code) << says;
+    EXPECT_THAT(record.error().message, HasSubstr(says));
+  };
+  refuses("{\"pg_config\":" + std::string(1'000'000, '['), 1000, ErrorCode::BadInput, "nested deeper than 64 levels");
+  std::string wide = "{\"entries\":[0";
+  for (int i = 0; i < 5000; ++i) wide += ",0";
+  refuses(wide + "]}", 1000, ErrorCode::TooLarge, "more than 1000 values");
+  refuses(jsonRecord(4).substr(0, 300), 1000, ErrorCode::BadInput, "it is no JSON from byte 301");
+  refuses(jsonRecord(4) + jsonRecord(4), 1000, ErrorCode::BadInput, "it is no JSON from byte");
+  refuses("{\"entries\":[NaN]}", 1000, ErrorCode::BadInput, "it is no JSON from byte");
+  EXPECT_TRUE(readFlightJson("{\"entries\":[18446744073709551615, -1e300]}", 1000));
+  const auto folder = recordsFolder("flights_json", {jsonRecord(4), "{\"pg_config\": {}, \"entries\": {}}"});
+  const auto found = diagnoseRanks(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("is JSON, but no flight record: it has no list of entries"));
+}
+
+/// What costs a pickle one byte must not cost its reader much more, again and again.
+TEST(HostileFlights, MemosDoNotGrow) {
+  const auto read = [](const std::string& bytes) {
+    return capture::pt2::readPickle(std::as_bytes(std::span(bytes)), 100'000);
+  };
+  const auto kept = read("\x80\x04}" + std::string(300'000, char(0x94)) + ".");
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, HasSubstr("keeps values more often than it has any"));
+  std::string numbered = "(d";
+  for (int i = 0; i < 300; ++i) numbered += fmt::format("p{}\n", i);
+  EXPECT_THAT(read(numbered + ".").error().message, HasSubstr("keeps values more often than it has any"));
+  EXPECT_EQ(read("}" + std::string(300'000, '2') + ".").error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(read("}p0\n" + std::string(300'000, '(') + ".").error().code, ErrorCode::TooLarge);
+  EXPECT_THAT(read("(dV" + std::string(1'000'000, 'x')).error().message, HasSubstr("cut off"));
+  EXPECT_THAT(read("I" + std::string(1'000'000, '9') + "\n.").error().message, HasSubstr("no integer of 64 bits"));
+  EXPECT_THAT(read("cos\nsystem\n(S'x'\ntR.").error().message, HasSubstr("asks for 'os.system'"));
+  EXPECT_THAT(read("ios\nsystem\n.").error().message, HasSubstr("opcode 0x69"));
+  EXPECT_THAT(read("S'\\x4'\n.").error().message, HasSubstr("unknown escape"));
+  EXPECT_THAT(read("V\\U00110000\n.").error().message, HasSubstr("no such character"));
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 #include <fstream>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "engine/support/atomic_file.h"
+#include "engine/support/atomic_files.h"
 
 namespace kerf {
 namespace {
@@ -32,6 +34,40 @@ TEST(AtomicFile, ReplacesFilesOnly) {
   EXPECT_EQ(refused.error().code, ErrorCode::Environment);
   EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
   fs::remove_all(folder);
+}
+
+/// A limit on files stands for a full disk.
+TEST(AtomicFiles, AppearTogetherOrNotAtAll) {
+  const fs::path above = fs::path(::testing::TempDir()) / "kerf-atomic-files", folder = above / "deep";
+  fs::remove_all(above);
+  const auto write = [&](std::size_t last) -> Result<void> {
+    KERF_TRY(AtomicFiles files, AtomicFiles::in(folder));
+    KERF_CHECK(files.addText("a", "small"));
+    KERF_CHECK(files.addText("b", std::string(last, 'x')));
+    return files.commit();
+  };
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto full = write(5000);
+  const bool left = fs::exists(above);
+  const auto fits = write(4000);
+  const auto again = write(5000);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::Environment);
+  EXPECT_FALSE(left);
+  ASSERT_TRUE(fits) << fits.error().text();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(fs::file_size(folder / "b"), 4000U);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+  const auto file = AtomicFiles::in(folder / "a");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, ErrorCode::BadUsage);
+  fs::remove_all(above);
 }
 
 }  // namespace

@@ -32,6 +32,14 @@ std::vector<std::pair<int, std::filesystem::path>> rankFiles(const std::filesyst
   return files;
 }
 
+Result<void> checkOnlyRankFiles(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+  for (const auto& [rank, path] : rankFiles(folder))
+    if (std::ranges::find(names, path.filename().string()) == names.end())
+      return fail(ErrorCode::BadUsage, "{} is there already, and would count as rank {} beside what is written: name a new folder",
+                  path.string(), rank);
+  return {};
+}
+
 std::pair<std::filesystem::path, std::string> splitRanksAddress(const std::string& address) {
   const std::size_t hash = address.rfind('#');
   if (hash == std::string::npos) return {address, {}};

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/support/result.h"
+
 namespace kerf::workbench {
 
 /// The files of a folder that name a rank, in the order of the ranks: rank0.py, rank1.log.gz,
@@ -14,6 +16,9 @@ std::vector<std::pair<int, std::filesystem::path>> rankFiles(const std::filesyst
 
 /// The file in a folder of ranks that says how they were sharded: mesh, and placements by node, as `kerf shard --json`.
 inline constexpr const char* shardingFile = "sharding.json";
+
+/// BadUsage where a folder has files of ranks that are none of `names`: those would be ranks of what is written there.
+Result<void> checkOnlyRankFiles(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
 /// "ranks#aot_forward_graph": folder and graph of an address.
 std::pair<std::filesystem::path, std::string> splitRanksAddress(const std::string& address);

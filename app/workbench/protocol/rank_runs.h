@@ -73,8 +73,10 @@ struct RankRunsRequest {
   std::vector<std::int64_t> mesh = {};  ///< beside the graph of one rank; empty: as the folder says, or one dimension
   std::vector<std::string> placements =
       {};  ///< of its inputs, as in ShardRequest; the others as the folder or sizes say
+  /// Folder for what the ranks give: rank0.safetensors, … with out0 (out64_0 in f64), …, all or none. Empty: none
+  std::string save = {};
 
-  KERF_FIELDS(graph, purpose, against, backend, dtype, plants, tolerance, timeout, mesh, placements)
+  KERF_FIELDS(graph, purpose, against, backend, dtype, plants, tolerance, timeout, mesh, placements, save)
 };
 constexpr RankRunsRequest::Purpose lastOf(RankRunsRequest::Purpose) { return RankRunsRequest::Purpose::Verify; }
 

@@ -140,8 +140,10 @@ struct ShardingProofDoc {
   std::string op;
   std::int64_t samples = 0, right = 0, wrong = 0, refused = 0, missing = 0;
   std::vector<std::string> findings;
+  std::int64_t complex = 0;       ///< of the samples, those in complex128; 0: the op does not run on complex tensors
+  std::vector<std::string> left;  ///< why the op, or how many of the calls that were tried, proves nothing
 
-  KERF_FIELDS(op, samples, right, wrong, refused, missing, findings)
+  KERF_FIELDS(op, samples, right, wrong, refused, missing, findings, complex, left)
 };
 struct ShardingProofs {
   std::vector<ShardingProofDoc> ops;

@@ -7,6 +7,9 @@
 #include "engine/accuracy/expectation.h"
 #include "engine/distributed/graphs/collective_passes.h"
 #include "engine/process/in_child.h"
+#include "engine/process/value_codec.h"
+#include "engine/support/atomic_files.h"
+#include "engine/tensor/safetensors.h"
 
 namespace kerf::workbench {
 
@@ -25,7 +28,18 @@ Replay interpretedOver(const RankWorld& world, const std::vector<RankProgram>& p
   return world.processes ? replayOver(world, programs, {}) : replayRanks(programs, {.start = world.start});
 }
 
-Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
+/// What a run of the ranks came to, with what each of them gives where that is to be saved.
+struct RankOutcome {
+  RankRunsDoc doc;
+  std::vector<ValueList> outputs;
+
+  RankOutcome() = default;
+  RankOutcome(RankRunsDoc made) : doc(std::move(made)) {}  // NOLINT: most purposes have a document alone
+
+  KERF_FIELDS(doc, outputs)
+};
+
+Result<RankOutcome> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
                             const CompileOptions& compile, const RankWorld& world) {
   std::vector<RankProgram> programs = given;
   if (request.dtype == "f64") {
@@ -37,17 +51,37 @@ Result<RankRunsDoc> runOnly(const std::vector<RankProgram>& given, const RankRun
   else
     replay = replayCompiled(programs, compile, world);
   KERF_CHECK(replay);
-  RankRunsDoc doc;
+  RankOutcome outcome;
+  RankRunsDoc& doc = outcome.doc;
   if (!replay->ran) {
     doc.failure = replay->ran.error().text();
     doc.failedRank = replay->failedRank;
-    return doc;
+    return outcome;
   }
   for (std::size_t rank = 0; rank < replay->ranks.size(); ++rank) {
     doc.ranks.push_back({int(rank), {}, {}, true});
     for (const Value& output : replay->ranks[rank].outputs) doc.ranks.back().outputs.push_back(shortText(output));
+    if (!request.save.empty()) outcome.outputs.push_back(std::move(replay->ranks[rank].outputs));
   }
-  return doc;
+  return outcome;
+}
+
+/// A file for each rank, all or none.
+Result<void> saveRanks(const std::vector<ValueList>& ranks, const RankRunsRequest& request) {
+  const char* const prefix = request.dtype == "f64" ? "out64_" : "out";
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) names.push_back(fmt::format("rank{}.safetensors", rank));
+  KERF_CHECK(checkOnlyRankFiles(request.save, names));
+  KERF_TRY(AtomicFiles files, AtomicFiles::in(request.save));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    SafetensorsFile values;
+    for (std::size_t i = 0; i < ranks[rank].size(); ++i)
+      if (ranks[rank][i].isTensor())
+        values.tensors.emplace_back(fmt::format("{}{}", prefix, i), ranks[rank][i].tensor());
+    KERF_TRY(AtomicFile* const file, files.add(names[rank]));
+    KERF_CHECK(writeSafetensors(*file, values));
+  }
+  return files.commit();
 }
 
 /// Two sets of ranks' graphs by value, on the inputs of the first.
@@ -141,25 +175,34 @@ Result<RankRunsDoc> verifyStages(const RankStages& stages, const RankWorld& worl
   return doc;
 }
 
-using RankWork = std::function<Result<RankRunsDoc>(const RankWorld&)>;
+using RankWork = std::function<Result<RankOutcome>(const RankWorld&)>;
 
 /// In a child, or in this process where mpirun started it as a rank: MPI must not be forked.
-Result<RankRunsDoc> overWorld(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
+Result<RankOutcome> outcomeOver(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
                               const RankWork& work) {
   const bool wantsDevices = isCompiled && request.backend == "cuda";
   if (startedByMpirun() > 1) {
     const auto timeout = request.timeout.count() > 0 ? request.timeout : std::chrono::seconds(30);
     KERF_TRY(const RankWorld world, mpiRankWorld(wantsDevices, ranks, timeout));
-    auto doc = work(world);
-    if (doc) doc->ownRank = world.processes->rank();
-    return doc;
+    auto outcome = work(world);
+    if (outcome) outcome->doc.ownRank = world.processes->rank();
+    return outcome;
   }
-  const std::function body = [&]() -> Result<RankRunsDoc> {  // the CUDA driver must not be asked before it is there
+  const std::function body = [&]() -> Result<RankOutcome> {  // the CUDA driver must not be asked before it is there
     if (!isCompiled) return work({});
     KERF_TRY(const RankWorld world, rankWorld(wantsDevices, ranks));
     return work(world);
   };
   return inChild(body, patientLimits(request.timeout), job.stop, "running the ranks", ErrorCode::RuntimeFailed);
+}
+
+/// The first process of mpirun saves, as it prints.
+Result<RankRunsDoc> overWorld(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
+                              const RankWork& work) {
+  KERF_TRY(RankOutcome outcome, outcomeOver(request, ranks, isCompiled, job, work));
+  const bool isSaved = !request.save.empty() && outcome.doc.ownRank == 0 && outcome.doc.failure.empty();
+  if (isSaved) KERF_CHECK(saveRanks(outcome.outputs, request));
+  return std::move(outcome.doc);
 }
 
 Result<RankRunsDoc> againstRanks(Workbench& bench, const RankRunsRequest& request, const RankSources& own,
@@ -213,9 +256,10 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
   KERF_CHECK(setBackend(options, request.backend));
   options.compile.cache = bench.codeCache(job);
   for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
-  return overWorld(request, int(own.programs.size()), true, job, [&](const RankWorld& world) {
-    return request.purpose == Purpose::Run ? runOnly(own.programs, request, options.compile, world)
-                                           : compareRanks(own.programs, options.compile, options.compare, world);
+  const int ranks = int(own.programs.size());
+  return overWorld(request, ranks, true, job, [&](const RankWorld& world) -> Result<RankOutcome> {
+    if (request.purpose == Purpose::Run) return runOnly(own.programs, request, options.compile, world);
+    return compareRanks(own.programs, options.compile, options.compare, world);
   });
 }
 
@@ -224,6 +268,9 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
 Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& request, const Job& job) {
   if (request.dtype != "f64" && !request.dtype.empty())
     return fail(ErrorCode::BadUsage, "ranks run as recorded or in f64, not in {}", request.dtype);
+  if (!request.save.empty() && request.save.ends_with(".safetensors"))
+    return fail(ErrorCode::BadUsage, "{} is the name of one file: what ranks give is saved as a folder of them",
+                request.save);
   const auto start = std::chrono::steady_clock::now();
   auto doc = performOn(bench, request, job);
   if (!doc) return doc;

@@ -148,12 +148,12 @@ Result<ShardingProofs> perform(Workbench&, const ShardingCheckRequest& request, 
       options.matches = [&](std::string_view name) { return globMatches(request.pattern, name); };
     KERF_TRY(const auto proofs, checkShardingRules(folder, options));
     if (proofs.empty())
-      return fail(ErrorCode::NotFound, "no recorded call of an op that can be placed is named like '{}'",
-                  request.pattern);
+      return fail(ErrorCode::NotFound, "no recorded call is of an op that is named like '{}'", request.pattern);
     ShardingProofs answer;
     for (const RuleProof& proof : proofs)
       answer.ops.push_back(
-          {proof.op, proof.samples, proof.right, proof.wrong, proof.refused, proof.missing, proof.findings});
+          {proof.op, proof.samples, proof.right, proof.wrong, proof.refused, proof.missing, proof.findings,
+           proof.complex, proof.left});
     answer.time = std::chrono::steady_clock::now() - start;
     return answer;
   };

@@ -1,115 +1,32 @@
-// The pickle machine, as Python's pickletools documents its opcodes; only those that move data exist here.
+// The opcodes of protocols 1 to 5; pickle_text.cpp has those of protocol 0.
 #include "engine/capture/pt2/pickle.h"
 
-#include <array>
 #include <bit>
-#include <unordered_map>
 
+#include "engine/capture/pt2/pickle_machine.h"
 #include "engine/capture/pt2/pickle_names.h"
 
 namespace kerf::inline capture::pt2 {
-namespace {
 
-using Kind = PickleValue::Kind;
-using Index = std::uint32_t;
-
-class Machine {
- public:
-  Machine(std::span<const std::byte> bytes, std::size_t maxValues) : m_bytes(bytes), m_maxValues(maxValues) {}
-
-  Result<Pickle> run();
-
- private:
-  using Step = Result<void> (Machine::*)();
-  struct Row {
-    unsigned char code;
-    Step step;
-  };
-  static const std::array<Step, 256>& steps();
-
-  // Reading
-  Result<std::span<const std::byte>> take(std::uint64_t count);
-  Result<std::uint64_t> number(std::size_t bytes);
-  Result<std::string> line();
-  Result<void> text(Kind kind, std::size_t lengthBytes);
-
-  // Stack
-  Result<Index> push(PickleValue value);
-  Result<void> pushKind(Kind kind, std::int64_t integer = 0);
-  Result<Index> pop();
-  Result<PickleValue*> top(Kind kind);
-  Result<std::vector<Index>> popToMark();
-  Result<void> pushTuple(std::size_t count);
-  Result<void> memoize(std::uint64_t key);
-  Result<void> recall(std::uint64_t key);
-  Result<void> pushName(const std::string& module, const std::string& name);
-  Result<void> pushInteger(std::size_t bytes);
-
-  // Opcodes
-  Result<void> protocol();
-  Result<void> frame();
-  Result<void> mark() { return pushKind(Kind::Mark); }
-  Result<void> none() { return pushKind(Kind::None); }
-  Result<void> yes() { return pushKind(Kind::Bool, 1); }
-  Result<void> no() { return pushKind(Kind::Bool, 0); }
-  Result<void> emptyTuple() { return pushKind(Kind::Tuple); }
-  Result<void> emptyList() { return pushKind(Kind::List); }
-  Result<void> emptyDict() { return pushKind(Kind::Dict); }
-  Result<void> tuple();
-  Result<void> tuple1() { return pushTuple(1); }
-  Result<void> tuple2() { return pushTuple(2); }
-  Result<void> tuple3() { return pushTuple(3); }
-  Result<void> append();
-  Result<void> appends();
-  Result<void> setItem();
-  Result<void> setItems();
-  Result<void> int1();
-  Result<void> int2();
-  Result<void> int4();
-  Result<void> long1();
-  Result<void> binFloat();
-  Result<void> unicode1() { return text(Kind::String, 1); }
-  Result<void> unicode4() { return text(Kind::String, 4); }
-  Result<void> unicode8() { return text(Kind::String, 8); }
-  Result<void> bytes1() { return text(Kind::Bytes, 1); }
-  Result<void> bytes4() { return text(Kind::Bytes, 4); }
-  Result<void> put1();
-  Result<void> put4();
-  Result<void> memoizeNext() { return memoize(m_memo.size()); }
-  Result<void> get1();
-  Result<void> get4();
-  Result<void> global();
-  Result<void> stackGlobal();
-  Result<void> persistentId();
-  Result<void> reduce();
-  Result<void> build();
-  Result<void> popOne();
-  Result<void> stop();
-
-  std::span<const std::byte> m_bytes;
-  std::size_t m_at = 0;
-  std::size_t m_maxValues;
-  Pickle m_pickle;
-  std::vector<Index> m_stack;
-  std::unordered_map<std::uint64_t, Index> m_memo;
-  bool m_stopped = false;
-};
-
-const std::array<Machine::Step, 256>& Machine::steps() {
+const std::array<PickleMachine::Step, 256>& PickleMachine::steps() {
   static const std::array<Step, 256> table = [] {
-    const Row rows[] = {{0x80, &Machine::protocol},    {0x95, &Machine::frame},       {'(', &Machine::mark},
-                        {'N', &Machine::none},         {0x88, &Machine::yes},         {0x89, &Machine::no},
-                        {')', &Machine::emptyTuple},   {']', &Machine::emptyList},    {'}', &Machine::emptyDict},
-                        {'t', &Machine::tuple},        {0x85, &Machine::tuple1},      {0x86, &Machine::tuple2},
-                        {0x87, &Machine::tuple3},      {'a', &Machine::append},       {'e', &Machine::appends},
-                        {'s', &Machine::setItem},      {'u', &Machine::setItems},     {'K', &Machine::int1},
-                        {'M', &Machine::int2},         {'J', &Machine::int4},         {0x8a, &Machine::long1},
-                        {'G', &Machine::binFloat},     {0x8c, &Machine::unicode1},    {'X', &Machine::unicode4},
-                        {0x8d, &Machine::unicode8},    {'C', &Machine::bytes1},       {'B', &Machine::bytes4},
-                        {'q', &Machine::put1},         {'r', &Machine::put4},         {0x94, &Machine::memoizeNext},
-                        {'h', &Machine::get1},         {'j', &Machine::get4},         {'c', &Machine::global},
-                        {0x93, &Machine::stackGlobal}, {'Q', &Machine::persistentId}, {'R', &Machine::reduce},
-                        {'b', &Machine::build},        {'0', &Machine::popOne},       {'.', &Machine::stop}};
+    const Row rows[] = {{0x80, &PickleMachine::protocol},    {0x95, &PickleMachine::frame},       {'(', &PickleMachine::mark},
+                        {'N', &PickleMachine::none},         {0x88, &PickleMachine::yes},         {0x89, &PickleMachine::no},
+                        {')', &PickleMachine::emptyTuple},   {']', &PickleMachine::emptyList},    {'}', &PickleMachine::emptyDict},
+                        {'t', &PickleMachine::tuple},        {0x85, &PickleMachine::tuple1},      {0x86, &PickleMachine::tuple2},
+                        {0x87, &PickleMachine::tuple3},      {'a', &PickleMachine::append},       {'e', &PickleMachine::appends},
+                        {'s', &PickleMachine::setItem},      {'u', &PickleMachine::setItems},     {'K', &PickleMachine::int1},
+                        {'M', &PickleMachine::int2},         {'J', &PickleMachine::int4},         {0x8a, &PickleMachine::long1},
+                        {'G', &PickleMachine::binFloat},     {0x8c, &PickleMachine::unicode1},    {'X', &PickleMachine::unicode4},
+                        {0x8d, &PickleMachine::unicode8},    {'C', &PickleMachine::bytes1},       {'B', &PickleMachine::bytes4},
+                        {'q', &PickleMachine::put1},         {'r', &PickleMachine::put4},         {0x94, &PickleMachine::memoizeNext},
+                        {'h', &PickleMachine::get1},         {'j', &PickleMachine::get4},         {'c', &PickleMachine::global},
+                        {0x93, &PickleMachine::stackGlobal}, {'Q', &PickleMachine::persistentId}, {'R', &PickleMachine::reduce},
+                        {'b', &PickleMachine::build},        {'0', &PickleMachine::popOne},       {'.', &PickleMachine::stop},
+{'I', &PickleMachine::intLine}, {'L', &PickleMachine::longLine}, {'F', &PickleMachine::floatLine},
+{'S', &PickleMachine::stringLine}, {'V', &PickleMachine::unicodeLine}, {'p', &PickleMachine::putLine},
+{'g', &PickleMachine::getLine}, {'l', &PickleMachine::list}, {'d', &PickleMachine::dict},
+{'U', &PickleMachine::string1}, {'T', &PickleMachine::string4}, {'2', &PickleMachine::dup}, {'1', &PickleMachine::popMark}};
     std::array<Step, 256> filled{};
     for (const Row& row : rows) filled[row.code] = row.step;
     return filled;
@@ -117,21 +34,21 @@ const std::array<Machine::Step, 256>& Machine::steps() {
   return table;
 }
 
-Result<std::span<const std::byte>> Machine::take(std::uint64_t count) {
+Result<std::span<const std::byte>> PickleMachine::take(std::uint64_t count) {
   if (count > m_bytes.size() - m_at) return fail(ErrorCode::BadInput, "the pickle is cut off");
   const auto taken = m_bytes.subspan(m_at, count);
   m_at += count;
   return taken;
 }
 
-Result<std::uint64_t> Machine::number(std::size_t bytes) {
+Result<std::uint64_t> PickleMachine::number(std::size_t bytes) {
   KERF_TRY(const auto taken, take(bytes));
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < bytes; ++i) value |= std::to_integer<std::uint64_t>(taken[i]) << (8 * i);
   return value;
 }
 
-Result<std::string> Machine::line() {
+Result<std::string> PickleMachine::line() {
   std::string out;
   for (;;) {
     KERF_TRY(const auto taken, take(1));
@@ -141,7 +58,7 @@ Result<std::string> Machine::line() {
   }
 }
 
-Result<void> Machine::text(Kind kind, std::size_t lengthBytes) {
+Result<void> PickleMachine::text(Kind kind, std::size_t lengthBytes) {
   KERF_TRY(const std::uint64_t length, number(lengthBytes));
   KERF_TRY(const auto taken, take(length));
   PickleValue value;
@@ -151,7 +68,7 @@ Result<void> Machine::text(Kind kind, std::size_t lengthBytes) {
   return {};
 }
 
-Result<Index> Machine::push(PickleValue value) {
+Result<std::uint32_t> PickleMachine::push(PickleValue value) {
   if (m_pickle.values.size() >= m_maxValues)
     return fail(ErrorCode::TooLarge, "the pickle holds more than {} values", m_maxValues);
   const auto index = static_cast<Index>(m_pickle.values.size());
@@ -160,7 +77,15 @@ Result<Index> Machine::push(PickleValue value) {
   return index;
 }
 
-Result<void> Machine::pushKind(Kind kind, std::int64_t integer) {
+/// A value that is there already. A stack that outgrows the values was filled by repeating one.
+Result<void> PickleMachine::pushAgain(Index index) {
+  if (m_stack.size() >= m_maxValues)
+    return fail(ErrorCode::TooLarge, "the pickle repeats its values more than {} times", m_maxValues);
+  m_stack.push_back(index);
+  return {};
+}
+
+Result<void> PickleMachine::pushKind(Kind kind, std::int64_t integer) {
   PickleValue value;
   value.kind = kind;
   value.integer = integer;
@@ -168,7 +93,7 @@ Result<void> Machine::pushKind(Kind kind, std::int64_t integer) {
   return {};
 }
 
-Result<Index> Machine::pop() {
+Result<std::uint32_t> PickleMachine::pop() {
   if (m_stack.empty() || m_pickle.values[m_stack.back()].kind == Kind::Mark)
     return fail(ErrorCode::BadInput, "the pickle takes more values than it has");
   const Index index = m_stack.back();
@@ -176,13 +101,13 @@ Result<Index> Machine::pop() {
   return index;
 }
 
-Result<PickleValue*> Machine::top(Kind kind) {
+Result<PickleValue*> PickleMachine::top(Kind kind) {
   if (m_stack.empty() || m_pickle.values[m_stack.back()].kind != kind)
     return fail(ErrorCode::BadInput, "the pickle adds to something that is not a container");
   return &m_pickle.values[m_stack.back()];
 }
 
-Result<std::vector<Index>> Machine::popToMark() {
+Result<std::vector<std::uint32_t>> PickleMachine::popToMark() {
   std::size_t at = m_stack.size();
   while (at > 0 && m_pickle.values[m_stack[at - 1]].kind != Kind::Mark) --at;
   if (at == 0) return fail(ErrorCode::BadInput, "the pickle closes what it never opened");
@@ -191,7 +116,7 @@ Result<std::vector<Index>> Machine::popToMark() {
   return items;
 }
 
-Result<void> Machine::pushTuple(std::size_t count) {
+Result<void> PickleMachine::pushTuple(std::size_t count) {
   PickleValue value;
   value.kind = Kind::Tuple;
   value.items.resize(count);
@@ -202,7 +127,7 @@ Result<void> Machine::pushTuple(std::size_t count) {
   return {};
 }
 
-Result<void> Machine::tuple() {
+Result<void> PickleMachine::tuple() {
   PickleValue value;
   value.kind = Kind::Tuple;
   KERF_TRY(value.items, popToMark());
@@ -210,21 +135,21 @@ Result<void> Machine::tuple() {
   return {};
 }
 
-Result<void> Machine::append() {
+Result<void> PickleMachine::append() {
   KERF_TRY(const Index item, pop());
   KERF_TRY(PickleValue * list, top(Kind::List));
   list->items.push_back(item);
   return {};
 }
 
-Result<void> Machine::appends() {
+Result<void> PickleMachine::appends() {
   KERF_TRY(const auto items, popToMark());
   KERF_TRY(PickleValue * list, top(Kind::List));
   list->items.insert(list->items.end(), items.begin(), items.end());
   return {};
 }
 
-Result<void> Machine::setItem() {
+Result<void> PickleMachine::setItem() {
   KERF_TRY(const Index value, pop());
   KERF_TRY(const Index key, pop());
   KERF_TRY(PickleValue * dict, top(Kind::Dict));
@@ -233,7 +158,7 @@ Result<void> Machine::setItem() {
   return {};
 }
 
-Result<void> Machine::setItems() {
+Result<void> PickleMachine::setItems() {
   KERF_TRY(const auto items, popToMark());
   if (items.size() % 2 != 0) return fail(ErrorCode::BadInput, "the pickle gives a dict a key without a value");
   KERF_TRY(PickleValue * dict, top(Kind::Dict));
@@ -241,31 +166,31 @@ Result<void> Machine::setItems() {
   return {};
 }
 
-Result<void> Machine::protocol() {
+Result<void> PickleMachine::protocol() {
   KERF_TRY(const std::uint64_t version, number(1));
   if (version <= 5) return {};
   return fail(ErrorCode::BadInput, "pickle protocol {} is not known", version);
 }
 
-Result<void> Machine::frame() {
+Result<void> PickleMachine::frame() {
   KERF_CHECK(number(8));
   return {};
 }
 
-Result<void> Machine::pushInteger(std::size_t bytes) {
+Result<void> PickleMachine::pushInteger(std::size_t bytes) {
   KERF_TRY(const std::uint64_t value, number(bytes));
   return pushKind(Kind::Int, std::int64_t(value));
 }
 
-Result<void> Machine::int1() { return pushInteger(1); }
-Result<void> Machine::int2() { return pushInteger(2); }
+Result<void> PickleMachine::int1() { return pushInteger(1); }
+Result<void> PickleMachine::int2() { return pushInteger(2); }
 
-Result<void> Machine::int4() {
+Result<void> PickleMachine::int4() {
   KERF_TRY(const std::uint64_t value, number(4));
   return pushKind(Kind::Int, std::int32_t(std::uint32_t(value)));
 }
 
-Result<void> Machine::long1() {
+Result<void> PickleMachine::long1() {
   KERF_TRY(const std::uint64_t length, number(1));
   if (length > 8) return fail(ErrorCode::BadInput, "the pickle holds an integer of more than 64 bits");
   KERF_TRY(std::uint64_t value, number(length));
@@ -273,7 +198,7 @@ Result<void> Machine::long1() {
   return pushKind(Kind::Int, std::int64_t(value));
 }
 
-Result<void> Machine::binFloat() {
+Result<void> PickleMachine::binFloat() {
   KERF_TRY(const auto taken, take(8));
   std::uint64_t bits = 0;
   for (const std::byte byte : taken) bits = (bits << 8) | std::to_integer<std::uint64_t>(byte);
@@ -284,40 +209,41 @@ Result<void> Machine::binFloat() {
   return {};
 }
 
-Result<void> Machine::memoize(std::uint64_t key) {
+Result<void> PickleMachine::memoize(std::uint64_t key) {
   if (m_stack.empty()) return fail(ErrorCode::BadInput, "the pickle keeps a value that it does not have");
+  if (m_memo.size() >= m_pickle.values.size() && !m_memo.contains(key))
+    return fail(ErrorCode::BadInput, "the pickle keeps values more often than it has any");
   m_memo[key] = m_stack.back();
   return {};
 }
 
-Result<void> Machine::recall(std::uint64_t key) {
+Result<void> PickleMachine::recall(std::uint64_t key) {
   const auto found = m_memo.find(key);
   if (found == m_memo.end()) return fail(ErrorCode::BadInput, "the pickle recalls a value that it never kept");
-  m_stack.push_back(found->second);
-  return {};
+  return pushAgain(found->second);
 }
 
-Result<void> Machine::put1() {
+Result<void> PickleMachine::put1() {
   KERF_TRY(const std::uint64_t key, number(1));
   return memoize(key);
 }
 
-Result<void> Machine::put4() {
+Result<void> PickleMachine::put4() {
   KERF_TRY(const std::uint64_t key, number(4));
   return memoize(key);
 }
 
-Result<void> Machine::get1() {
+Result<void> PickleMachine::get1() {
   KERF_TRY(const std::uint64_t key, number(1));
   return recall(key);
 }
 
-Result<void> Machine::get4() {
+Result<void> PickleMachine::get4() {
   KERF_TRY(const std::uint64_t key, number(4));
   return recall(key);
 }
 
-Result<void> Machine::pushName(const std::string& module, const std::string& name) {
+Result<void> PickleMachine::pushName(const std::string& module, const std::string& name) {
   PickleValue value;
   value.kind = Kind::Name;
   value.text = module + "." + name;
@@ -327,27 +253,27 @@ Result<void> Machine::pushName(const std::string& module, const std::string& nam
   return {};
 }
 
-Result<void> Machine::global() {
+Result<void> PickleMachine::global() {
   KERF_TRY(const std::string module, line());
   KERF_TRY(const std::string name, line());
   return pushName(module, name);
 }
 
-Result<void> Machine::stackGlobal() {
+Result<void> PickleMachine::stackGlobal() {
   KERF_TRY(const Index name, pop());
   KERF_TRY(const Index module, pop());
   const std::string moduleText = m_pickle.values[module].text, nameText = m_pickle.values[name].text;
   return pushName(moduleText, nameText);
 }
 
-Result<void> Machine::persistentId() {
+Result<void> PickleMachine::persistentId() {
   KERF_TRY(const Index id, pop());
   KERF_TRY(PickleValue storage, storageValue(m_pickle, id));
   KERF_CHECK(push(std::move(storage)));
   return {};
 }
 
-Result<void> Machine::reduce() {
+Result<void> PickleMachine::reduce() {
   KERF_TRY(const Index args, pop());
   KERF_TRY(const Index callable, pop());
   if (m_pickle.values[callable].kind != Kind::Name)
@@ -359,25 +285,35 @@ Result<void> Machine::reduce() {
 }
 
 /// Attributes of a tensor or dict; they are no data.
-Result<void> Machine::build() {
+Result<void> PickleMachine::build() {
   KERF_CHECK(pop());
   if (m_stack.empty()) return fail(ErrorCode::BadInput, "the pickle adds attributes to nothing");
   return {};
 }
 
-Result<void> Machine::popOne() {
+Result<void> PickleMachine::popOne() {
   if (m_stack.empty()) return fail(ErrorCode::BadInput, "the pickle takes more values than it has");
   m_stack.pop_back();
   return {};
 }
 
-Result<void> Machine::stop() {
+Result<void> PickleMachine::popMark() {
+  KERF_CHECK(popToMark());
+  return {};
+}
+
+Result<void> PickleMachine::dup() {
+  if (m_stack.empty()) return fail(ErrorCode::BadInput, "the pickle takes more values than it has");
+  return pushAgain(m_stack.back());
+}
+
+Result<void> PickleMachine::stop() {
   KERF_TRY(m_pickle.root, pop());
   m_stopped = true;
   return {};
 }
 
-Result<Pickle> Machine::run() {
+Result<Pickle> PickleMachine::run() {
   std::size_t calls = 0;
   while (!m_stopped) {
     KERF_TRY(const std::uint64_t code, number(1));
@@ -390,10 +326,8 @@ Result<Pickle> Machine::run() {
   return std::move(m_pickle);
 }
 
-}  // namespace
-
 Result<Pickle> readPickle(std::span<const std::byte> bytes, std::size_t maxValues) {
-  return Machine(bytes, maxValues).run();
+  return PickleMachine(bytes, maxValues).run();
 }
 
 }  // namespace kerf::inline capture::pt2

@@ -41,8 +41,8 @@ struct PickleValue {
   Kind kind = Kind::None;
   std::int64_t integer = 0;          ///< Bool, Int; Storage and Tensor: index in Pickle::tensors
   double real = 0;                   ///< Float
-  std::string text;                  ///< String, Bytes, Name ("torch.FloatStorage")
-  std::vector<std::uint32_t> items;  ///< List, Tuple; Dict: key, value, key, value, …
+  std::string text = {};             ///< String, Bytes, Name ("torch.FloatStorage")
+  std::vector<std::uint32_t> items = {};  ///< List, Tuple; Dict: key, value, key, value, …
 };
 
 struct Pickle {
@@ -51,9 +51,10 @@ struct Pickle {
   std::uint32_t root = 0;
 };
 
-/// Understands protocols 2 to 5 as far as torch.save uses them for tensors in tuples, lists and dicts: names of torch's
+/// Understands protocols 0 to 5 as far as torch.save uses them for tensors in tuples, lists and dicts: names of torch's
 /// storages and dtypes, OrderedDict, torch.Size, torch.device and the three functions that rebuild tensors. Everything
-/// else, any other name above all, is BadInput that names it. TooLarge beyond `maxValues` values.
+/// else, any other name above all, is BadInput that names it. TooLarge beyond `maxValues` values, also where one is
+/// repeated as often.
 Result<Pickle> readPickle(std::span<const std::byte> bytes, std::size_t maxValues);
 
 }  // namespace kerf::inline capture::pt2

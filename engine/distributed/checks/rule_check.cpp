@@ -5,8 +5,8 @@
 #include <fstream>
 #include <map>
 
-#include "engine/conformance/recorded_call.h"
 #include "engine/conformance/recorded_calls.h"
+#include "engine/distributed/checks/rule_sample.h"
 #include "engine/distributed/dtensor/dtensor_ops.h"
 #include "engine/distributed/group/in_process.h"
 #include "engine/ops/random/state.h"
@@ -15,87 +15,6 @@ namespace kerf::inline distributed::inline checks {
 namespace {
 
 constexpr std::size_t keptFindings = 3;
-constexpr std::int64_t mostElements = 4096;
-
-/// A recorded call whose tensors are in float64 where they were floating: rounding hides nothing then.
-struct Sample {
-  std::int64_t id = 0;
-  const OpInfo* op = nullptr;
-  ValueList args;
-  KeywordValues kwargs;
-  ValueList plain;  ///< results on whole tensors
-  std::vector<Tensor> tensors;
-};
-
-Value inDoubles(const Value& value) {
-  if (value.isTensor()) {
-    const auto copy = value.tensor().clone();
-    if (!copy) return value;
-    if (!isFloating(copy->dtype())) return Value(*copy);
-    const auto wide = copy->to(DType::Float64);
-    return wide ? Value(*wide) : value;
-  }
-  if (!value.isList()) return value;
-  ValueList items;
-  for (const Value& item : value.list()) items.push_back(inDoubles(item));
-  return Value(std::move(items));
-}
-
-void collect(const Value& value, std::vector<Tensor>& out) {
-  if (value.isTensor()) out.push_back(value.tensor());
-  if (value.isList())
-    for (const Value& item : value.list()) collect(item, out);
-}
-
-/// The same value with its tensors replaced in order.
-Value replaced(const Value& value, const std::vector<Tensor>& tensors, std::size_t& at) {
-  if (value.isTensor()) return Value(tensors[at++]);
-  if (!value.isList()) return value;
-  ValueList items;
-  for (const Value& item : value.list()) items.push_back(replaced(item, tensors, at));
-  return Value(std::move(items));
-}
-
-/// One rank's part of a pending sum (or mean, extremum) of `whole`: parts that cannot cancel by chance.
-Result<Tensor> partOf(const Tensor& whole, const Placement& placement, std::int64_t count, std::int64_t index) {
-  if (placement.isShard()) return shardOf(whole, placement, count, index);
-  if (!placement.isPartial()) return whole;
-  const double weights[] = {1.5, -0.75, 0.5};  // sums of them times float32 numbers are exact in float64
-  double weight = weights[index % 3];
-  if (index == count - 1) {
-    weight = 1;
-    for (std::int64_t i = 0; i + 1 < count; ++i) weight -= weights[i % 3];
-  }
-  if (placement.reduction == "sum") return callTensorOp("aten.mul.Scalar"_op, {whole, weight});
-  if (placement.reduction == "avg") return callTensorOp("aten.mul.Scalar"_op, {whole, weight * double(count)});
-  if (placement.reduction == "product") {  // powers of two: exact
-    KERF_TRY(const Tensor ones, callTensorOp("aten.ones_like.default"_op, {whole}));
-    if (index > 0) return callTensorOp("aten.mul.Scalar"_op, {ones, 2.0});
-    return callTensorOp("aten.mul.Scalar"_op, {whole, std::ldexp(1.0, -int(count - 1))});
-  }
-  const double distance = index == 0 ? 0 : placement.reduction == "max" ? -1.0 : 1.0;
-  return callTensorOp("aten.add.Scalar"_op, {whole, distance});
-}
-
-/// An infinite number is no sum of parts of itself.
-bool isFinite(const Tensor& tensor) {
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
-    if (!std::isfinite(tensor.itemAsDouble(i))) return false;
-  return true;
-}
-
-/// What an operand may be placed like along one dimension of a mesh.
-std::vector<Placement> optionsOf(const Tensor& tensor, bool isWide) {
-  constexpr std::int64_t factor = 2, leastStriped = 8;  // two stripes on four ranks
-  std::vector<Placement> options{Placement::replicate()};
-  for (std::int64_t d = 0; d < tensor.dim(); ++d) options.push_back(Placement::shard(d));
-  for (std::int64_t d = 0; isWide && d < tensor.dim(); ++d)
-    if (tensor.size(d) >= leastStriped) options.push_back(Placement::strided(d, factor));
-  if (!isFloating(tensor.dtype()) || !isFinite(tensor)) return options;
-  for (const char* op : {"sum", "avg", "max", "min"}) options.push_back(Placement::partial(op));
-  if (isWide) options.push_back(Placement::partial("product"));
-  return options;
-}
 
 /// Combination `k` of placements of all operands on the mesh.
 std::vector<Placements> combination(const std::vector<std::vector<Placement>>& options, std::size_t meshDims,
@@ -112,7 +31,9 @@ std::vector<Placements> combination(const std::vector<std::vector<Placement>>& o
   return result;
 }
 
-/// Reductions of different kinds do not commute.
+bool isMasked(const Placement& placement) { return placement.kind == Placement::Kind::MaskPartial; }
+
+/// Reductions of different kinds do not commute, and a tensor comes from one lookup.
 bool isMixed(const Placements& placements) {
   std::string seen;
   for (const Placement& placement : placements) {
@@ -120,18 +41,7 @@ bool isMixed(const Placements& placements) {
     if (!seen.empty() && seen != placement.reduction) return true;
     seen = placement.reduction;
   }
-  return false;
-}
-
-std::string difference(const Tensor& own, const Tensor& whole) {
-  if (own.sizes() != whole.sizes())
-    return fmt::format("sizes [{}] instead of [{}]", fmt::join(own.sizes(), ", "), fmt::join(whole.sizes(), ", "));
-  for (std::int64_t i = 0; i < whole.numel(); ++i) {
-    const double a = own.itemAsDouble(i), b = whole.itemAsDouble(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!(std::abs(a - b) <= 1e-7 + 1e-6 * std::abs(b))) return fmt::format("element {}: {} instead of {}", i, a, b);
-  }
-  return {};
+  return std::ranges::count_if(placements, isMasked) > 1;
 }
 
 struct Verdict {
@@ -140,8 +50,52 @@ struct Verdict {
   bool communicates = false;
 };
 
+/// The whole of a result.
+Result<Value> wholeOf(const DTensorOps& ops, const Value& value) {
+  if (!value.isTensor() || ops.specOf(value.tensor()) == nullptr) return value;
+  KERF_TRY(Tensor whole, ops.full(value.tensor()));
+  return Value(std::move(whole));
+}
+
+/// What the first result differs in that is not that of the call on whole tensors; empty: none.
+Result<std::string> differenceOfRank(const DTensorOps& ops, const RuleSample& sample, const Value& result,
+                                     const std::vector<Tensor>& handles) {
+  ValueList outputs;
+  collectResults(result, outputs);
+  if (outputs.size() != sample.plain.size())
+    return fmt::format("{} results instead of {}", outputs.size(), sample.plain.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    KERF_TRY(const Value whole, wholeOf(ops, outputs[i]));
+    if (const std::string text = resultDifference(whole, sample.plain[i]); !text.empty())
+      return fmt::format("result {}: {}", i, text);
+  }
+  for (std::size_t i = 0; i < sample.after.size(); ++i) {
+    KERF_TRY(const Value whole, wholeOf(ops, handles[i]));
+    if (const std::string text = resultDifference(whole, sample.after[i]); !text.empty())
+      return fmt::format("operand {} after the call: {}", i, text);
+  }
+  return std::string();
+}
+
+/// The call on one rank's parts, with collectives.
+Result<std::string> runOnRank(const RuleSample& sample, MeshRank& rank, const std::vector<Placements>& placements,
+                              int& issued) {
+  const DTensorOps ops(rank);
+  std::vector<Tensor> handles;
+  for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
+    const Tensor& whole = sample.tensors[i];
+    KERF_TRY(const Tensor copy, whole.clone());
+    KERF_TRY(const RulePart part, partUnder(placements[i], copy, rank.mesh, rank.coordinate));
+    handles.push_back(ops.fromLocal(part.local, metaTensor(whole.dtype(), whole.sizes()), part.placements));
+  }
+  const auto [args, kwargs] = sample.with(handles);
+  KERF_TRY(const Value result, ops.call(sample.op->id, args, kwargs));
+  for (const auto& [name, count] : rank.issued) issued += count;
+  return differenceOfRank(ops, sample, result, handles);
+}
+
 /// Runs the call on all ranks of the mesh and compares each rank's whole results.
-Verdict runCombination(const Sample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements) {
+Verdict runCombination(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements) {
   std::vector<std::string> texts(std::size_t(mesh.ranks()));
   std::vector<int> issued(std::size_t(mesh.ranks()));
   const auto results =
@@ -149,33 +103,8 @@ Verdict runCombination(const Sample& sample, const DeviceMesh& mesh, const std::
                [&](Communicator& link) -> Result<void> {
                  const RandomScope random;
                  MeshRank rank(mesh, link);
-                 const DTensorOps ops(rank);
-                 std::vector<Tensor> handles;
-                 for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
-                   KERF_TRY(Tensor part, sample.tensors[i].clone());
-                   for (std::size_t d = 0; d < mesh.dims(); ++d) {
-                     KERF_TRY(part, partOf(part, placements[i][d], mesh.size(d), rank.coordinate[d]));
-                   }
-                   handles.push_back(ops.fromLocal(
-                       part, metaTensor(sample.tensors[i].dtype(), sample.tensors[i].sizes()), placements[i]));
-                 }
-                 std::size_t at = 0;
-                 ValueList args;
-                 KeywordValues kwargs;
-                 for (const Value& value : sample.args) args.push_back(replaced(value, handles, at));
-                 for (const auto& [name, value] : sample.kwargs)
-                   kwargs.emplace_back(name, replaced(value, handles, at));
-                 KERF_TRY(const Value result, ops.call(sample.op->id, args, kwargs));
-                 for (const auto& [name, count] : rank.issued) issued[std::size_t(link.rank())] += count;
-                 std::vector<Tensor> outputs;
-                 collect(result, outputs);
-                 for (std::size_t i = 0; i < std::min(outputs.size(), sample.plain.size()); ++i) {
-                   if (!sample.plain[i].isTensor()) continue;
-                   KERF_TRY(const Tensor whole,
-                            ops.specOf(outputs[i]) != nullptr ? ops.full(outputs[i]) : Result<Tensor>(outputs[i]));
-                   if (std::string text = difference(whole, sample.plain[i].tensor()); !text.empty())
-                     texts[std::size_t(link.rank())] = fmt::format("result {}: {}", i, text);
-                 }
+                 const auto at = std::size_t(link.rank());
+                 KERF_TRY(texts[at], runOnRank(sample, rank, placements, issued[at]));
                  return {};
                },
                {.timeout = std::chrono::seconds(10)});
@@ -187,19 +116,23 @@ Verdict runCombination(const Sample& sample, const DeviceMesh& mesh, const std::
   return {Verdict::Kind::Right, {}, issued[0] > 0};
 }
 
-/// Whether parts put together in some way give the whole.
-bool fitsTogether(const std::vector<Tensor>& parts, const Tensor& whole) {
-  const auto is = [&](const Result<Tensor>& made) { return made && difference(*made, whole).empty(); };
-  const bool isOnce = std::ranges::all_of(parts, [&](const Tensor& part) { return difference(part, whole).empty(); });
+/// Whether ranks' results put together in some way give the whole.
+bool fitsTogether(const ValueList& values, const Value& result) {
+  const bool isOnce =
+      std::ranges::all_of(values, [&](const Value& value) { return resultDifference(value, result).empty(); });
   if (isOnce) return true;
+  if (!result.isTensor() || !std::ranges::all_of(values, &Value::isTensor)) return false;
+  const Tensor& whole = result.tensor();
+  std::vector<Tensor> parts;
+  for (const Value& value : values) parts.push_back(value.tensor());
+  const auto is = [&](const Result<Tensor>& made) { return made && resultDifference(*made, whole).empty(); };
   for (std::int64_t d = 0; d < whole.dim(); ++d) {
-    ValueList items(parts.begin(), parts.end());
     bool fits = true;
     for (std::size_t i = 0; i < parts.size(); ++i)
       fits = fits && parts[i].dim() == whole.dim() &&
              parts[i].size(d) ==
                  shardSize(Placement::shard(d), whole.size(d), std::int64_t(parts.size()), std::int64_t(i));
-    if (fits && is(callTensorOp("aten.cat.default"_op, {Value(std::move(items)), d}))) return true;
+    if (fits && is(callTensorOp("aten.cat.default"_op, {Value(values), d}))) return true;
   }
   if (!isFloating(whole.dtype())) return false;
   for (const char* op : {"sum", "avg", "max", "min"})
@@ -210,32 +143,26 @@ bool fitsTogether(const std::vector<Tensor>& parts, const Tensor& whole) {
 }
 
 /// The call on the parts as they are: whether every result can be put together from what the ranks give.
-bool needsNoCommunication(const Sample& sample, const std::vector<Placements>& placements, std::int64_t ranks) {
-  std::vector<std::vector<Tensor>> results;
-  for (std::int64_t r = 0; r < ranks; ++r) {
-    std::vector<Tensor> parts, outputs;
+bool needsNoCommunication(const RuleSample& sample, const std::vector<Placements>& placements, const DeviceMesh& mesh) {
+  std::vector<ValueList> results;
+  for (int r = 0; r < mesh.ranks(); ++r) {
+    std::vector<Tensor> parts;
     for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
       const auto copy = sample.tensors[i].clone();
-      const auto part = copy ? partOf(*copy, placements[i][0], ranks, r) : copy;
-      if (!part || part->numel() == 0) return false;
-      parts.push_back(*part);
+      const auto part = copy ? partUnder(placements[i], *copy, mesh, mesh.coordinate(r)) : std::unexpected(copy.error());
+      if (!part || part->local.numel() == 0) return false;
+      parts.push_back(part->local);
     }
-    std::size_t at = 0;
-    ValueList args;
-    KeywordValues kwargs;
-    for (const Value& value : sample.args) args.push_back(replaced(value, parts, at));
-    for (const auto& [name, value] : sample.kwargs) kwargs.emplace_back(name, replaced(value, parts, at));
+    const auto [args, kwargs] = sample.with(parts);
     const auto result = referenceOps().call(sample.op->id, args, kwargs);
     if (!result) return false;
-    collect(*result, outputs);
-    results.push_back(std::move(outputs));
+    collectResults(*result, results.emplace_back());
+    if (results.back().size() != sample.plain.size()) return false;
   }
   for (std::size_t i = 0; i < sample.plain.size(); ++i) {
-    std::vector<Tensor> parts;
-    for (const auto& own : results)
-      if (i < own.size()) parts.push_back(own[i]);
-    if (!sample.plain[i].isTensor() || parts.size() != std::size_t(ranks)) return false;
-    if (!fitsTogether(parts, sample.plain[i].tensor())) return false;
+    ValueList parts;
+    for (const ValueList& own : results) parts.push_back(own[i]);
+    if (!fitsTogether(parts, sample.plain[i])) return false;
   }
   return !sample.plain.empty();
 }
@@ -246,79 +173,127 @@ std::string placementsOf(const std::vector<Placements>& placements) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
-void prove(const Sample& sample, const DeviceMesh& mesh, const RuleCheckOptions& options, RuleProof& proof) {
-  std::vector<std::vector<Placement>> choices;
-  double total = 1;
-  for (const Tensor& tensor : sample.tensors) {
-    choices.push_back(optionsOf(tensor, options.isWide));
-    total *= std::pow(double(choices.back().size()), double(mesh.dims()));
-  }
-  const auto count = std::uint64_t(std::min(total, double(options.combinations)));
-  const double step = total / double(count);  // spread over all of them where there are more
-  for (std::uint64_t k = 0; k < count && !options.stop.stop_requested(); ++k) {
-    const auto placements = combination(choices, mesh.dims(), std::uint64_t(double(k) * step));
-    if (std::ranges::any_of(placements, isMixed)) continue;
-    const Verdict verdict = runCombination(sample, mesh, placements);
-    const auto note = [&](const char* what) {
-      const auto at = verdict.kind == Verdict::Kind::Wrong ? proof.findings.begin() : proof.findings.end();
-      if (proof.findings.size() < keptFindings || verdict.kind == Verdict::Kind::Wrong)
-        proof.findings.insert(
-            at, fmt::format("{}: call {}, mesh {}, {}{}{}", what, sample.id, mesh.text(), placementsOf(placements),
-                            verdict.text.empty() ? "" : ": ", verdict.text));
-    };
-    if (verdict.kind == Verdict::Kind::Wrong) {
-      if (++proof.wrong <= int(keptFindings)) note("wrong");
-    } else if (verdict.kind == Verdict::Kind::Refused) {
-      ++proof.refused;
-    } else {
-      ++proof.right;
-      const auto partials = std::ranges::count_if(placements, [](const Placements& own) { return own[0].isPartial(); });
-      const bool isLinear =
-          partials <= 1 && std::ranges::none_of(placements, [](const Placements& own) {
-            return own[0].isPartialOf("max") || own[0].isPartialOf("min");  // extrema fit together by chance
-          });
-      if (verdict.communicates && isLinear && mesh.dims() == 1 && mesh.size(0) == 2 &&
-          needsNoCommunication(sample, placements, 2)) {
-        ++proof.missing;
-        note("missing");
-      }
-    }
+/// Whether a right result may be asked for a way that needs no communication: extrema and masked rows fit together by
+/// chance, and so do two operands in parts.
+bool mayBeCheaper(const std::vector<Placements>& placements, const DeviceMesh& mesh) {
+  if (mesh.dims() != 1 || mesh.size(0) != 2) return false;
+  const auto partials = std::ranges::count_if(placements, [](const Placements& own) { return own[0].isPartial(); });
+  return partials <= 1 && std::ranges::none_of(placements, [](const Placements& own) {
+           return own[0].isPartialOf("max") || own[0].isPartialOf("min") || isMasked(own[0]);
+         });
+}
+
+void judge(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements,
+           RuleProof& proof) {
+  const Verdict verdict = runCombination(sample, mesh, placements);
+  const auto finding = [&](const char* what) {
+    return fmt::format("{}: call {}{}, mesh {}, {}{}{}", what, sample.id, sample.isComplex ? " in complex128" : "",
+                       mesh.text(), placementsOf(placements), verdict.text.empty() ? "" : ": ", verdict.text);
+  };
+  if (verdict.kind == Verdict::Kind::Wrong) {
+    if (++proof.wrong <= int(keptFindings)) proof.findings.insert(proof.findings.begin(), finding("wrong"));
+  } else if (verdict.kind == Verdict::Kind::Refused) {
+    ++proof.refused;
+  } else {
+    ++proof.right;
+    if (!verdict.communicates || !mayBeCheaper(placements, mesh) || !needsNoCommunication(sample, placements, mesh))
+      return;
+    ++proof.missing;
+    if (proof.findings.size() < keptFindings) proof.findings.push_back(finding("missing"));
   }
 }
 
-/// Ops without a rule are placed by their decompositions, or whole; a call without results proves nothing.
-bool isProvable(const OpInfo& op, bool isWide) {
-  if (has(op.traits, OpTrait::Random | OpTrait::DataDependent | OpTrait::Impure)) return false;
-  return findShardingRule(op.id) != nullptr || has(op.traits, OpTrait::Pointwise) || isWide;
+/// Fewer of a sample that takes longer; never less than a few.
+std::uint64_t combinationsOf(const RuleSample& sample, const RuleCheckOptions& options) {
+  constexpr std::int64_t smallSample = 4096, fewest = 8;
+  const std::int64_t elements = std::max(sample.elements(), smallSample);
+  return std::uint64_t(std::max(options.combinations * smallSample / elements, std::min<std::int64_t>(fewest, options.combinations)));
 }
+
+void prove(const RuleSample& sample, const DeviceMesh& mesh, const RuleCheckOptions& options, RuleProof& proof) {
+  std::vector<std::vector<Placement>> choices;
+  double total = 1;
+  for (const Tensor& tensor : sample.tensors) {
+    choices.push_back(placementOptions(tensor, options.isWide));
+    total *= std::pow(double(choices.back().size()), double(mesh.dims()));
+  }
+  const auto count = std::uint64_t(std::min(total, double(combinationsOf(sample, options))));
+  const double step = total / double(count);  // spread over all of them where there are more
+  for (std::uint64_t k = 0; k < count && !options.stop.stop_requested(); ++k) {
+    const auto placements = combination(choices, mesh.dims(), std::uint64_t(double(k) * step));
+    if (std::ranges::none_of(placements, isMixed)) judge(sample, mesh, placements, proof);
+  }
+}
+
+/// The proofs of all ops, as their calls come.
+class Proofs {
+ public:
+  Proofs(const RuleCheckOptions& options, std::vector<DeviceMesh> meshes)
+      : m_options(options), m_meshes(std::move(meshes)) {}
+
+  /// Whether a call of that op is to be read.
+  bool wants(const std::string& name, const OpInfo& op) {
+    if (!m_options.isWide && (!unprovable(op).empty() || !isPlacedAlone(op))) return false;
+    const auto [row, fresh] = m_proofs.try_emplace(name);
+    RuleProof& proof = row->second;
+    proof.op = name;
+    const std::string reason = unprovable(op);
+    if (fresh && !reason.empty()) proof.left.push_back(reason);
+    return reason.empty() && proof.samples - proof.complex < m_options.samples;
+  }
+
+  void add(const RecordedCall& call, const OpInfo& op) {
+    RuleProof& proof = m_proofs[call.op];
+    const auto sample = ruleSample(call, op, false);
+    if (!sample) {
+      ++m_left[call.op][sample.error().message];
+      return;
+    }
+    proveOn(*sample, proof);
+    const bool hasFloats = std::ranges::any_of(sample->tensors, [](const Tensor& t) { return isFloating(t.dtype()); });
+    if (!m_options.isWide || !hasFloats) return;
+    if (const auto complexSample = ruleSample(call, op, true)) {
+      ++proof.complex;
+      proveOn(*complexSample, proof);
+    }
+  }
+
+  std::vector<RuleProof> all() {
+    std::vector<RuleProof> result;
+    for (auto& [name, proof] : m_proofs) {
+      for (const auto& [reason, calls] : m_left[name])
+        proof.left.push_back(fmt::format("{} call{}: {}", calls, calls == 1 ? "" : "s", reason));
+      if (proof.samples > 0 || !proof.left.empty()) result.push_back(std::move(proof));
+    }
+    return result;
+  }
+
+ private:
+  /// Ops without a rule are placed by their decompositions, or whole.
+  static bool isPlacedAlone(const OpInfo& op) {
+    return findShardingRule(op.id) != nullptr || has(op.traits, OpTrait::Pointwise);
+  }
+  void proveOn(const RuleSample& sample, RuleProof& proof) {
+    ++proof.samples;
+    for (const DeviceMesh& mesh : m_meshes) prove(sample, mesh, m_options, proof);
+  }
+
+  const RuleCheckOptions& m_options;
+  std::vector<DeviceMesh> m_meshes;
+  std::map<std::string, RuleProof> m_proofs;
+  std::map<std::string, std::map<std::string, int>> m_left;  ///< calls by op and reason
+};
 
 bool isAsked(const std::string& name, const RuleCheckOptions& options) {
   if (options.matches) return options.matches(name);
   return name.find(options.pattern) != std::string::npos;
 }
 
-std::optional<Sample> sampleOf(const RecordedCall& call, const OpInfo& op) {
-  Sample sample{call.id, &op, {}, {}, {}, {}};
-  for (const Value& value : call.args) sample.args.push_back(inDoubles(value));
-  for (const auto& [name, value] : call.kwargs) sample.kwargs.emplace_back(name, inDoubles(value));
-  for (const Value& value : sample.args) collect(value, sample.tensors);
-  for (const auto& [name, value] : sample.kwargs) collect(value, sample.tensors);
-  if (sample.tensors.empty()) return std::nullopt;
-  for (const Tensor& tensor : sample.tensors)
-    if (tensor.numel() > mostElements || isComplex(tensor.dtype())) return std::nullopt;
-  std::vector<Tensor> copies;
-  for (const Tensor& tensor : sample.tensors) copies.push_back(*tensor.clone());
-  std::size_t at = 0;
-  ValueList args;
-  KeywordValues kwargs;
-  for (const Value& value : sample.args) args.push_back(replaced(value, copies, at));
-  for (const auto& [name, value] : sample.kwargs) kwargs.emplace_back(name, replaced(value, copies, at));
-  const auto plain = referenceOps().call(op.id, args, kwargs);
-  if (!plain) return std::nullopt;
-  std::vector<Tensor> outputs;
-  collect(*plain, outputs);
-  sample.plain.assign(outputs.begin(), outputs.end());
-  return sample;
+/// The op of a line of recorded calls, without reading the rest of it.
+std::string opOfLine(const std::string& line) {
+  const std::size_t at = line.find("\"op\": \"");
+  const std::size_t start = at == std::string::npos ? line.find("\"op\":\"") + 6 : at + 7;
+  return line.substr(start, line.find('"', start) - start);
 }
 
 }  // namespace
@@ -333,29 +308,16 @@ Result<std::vector<RuleProof>> checkShardingRules(const std::filesystem::path& r
     KERF_TRY(DeviceMesh mesh, DeviceMesh::ofSizes(sizes));
     meshes.push_back(std::move(mesh));
   }
-  std::map<std::string, RuleProof> proofs;
+  Proofs proofs(options, std::move(meshes));
   std::ifstream in(file);
   std::string line;
   while (std::getline(in, line) && !options.stop.stop_requested()) {
-    const std::size_t at = line.find("\"op\": \"");
-    const std::size_t start = at == std::string::npos ? line.find("\"op\":\"") + 6 : at + 7;
-    const std::string name = line.substr(start, line.find('"', start) - start);
-    if (!isAsked(name, options)) continue;
-    const OpInfo* op = findOp(name);
-    if (op == nullptr || !isProvable(*op, options.isWide)) continue;
-    RuleProof& proof = proofs[name];
-    proof.op = name;
-    if (proof.samples >= options.samples) continue;
-    const auto call = readRecordedCall(line, tensors);
-    const auto sample = call ? sampleOf(*call, *op) : std::nullopt;
-    if (!sample) continue;
-    ++proof.samples;
-    for (const DeviceMesh& mesh : meshes) prove(*sample, mesh, options, proof);
+    const std::string name = opOfLine(line);
+    const OpInfo* op = isAsked(name, options) ? findOp(name) : nullptr;
+    if (op == nullptr || !proofs.wants(name, *op)) continue;
+    if (const auto call = readRecordedCall(line, tensors)) proofs.add(*call, *op);
   }
-  std::vector<RuleProof> result;
-  for (auto& [name, proof] : proofs)
-    if (proof.samples > 0) result.push_back(std::move(proof));
-  return result;
+  return proofs.all();
 }
 
 }  // namespace kerf::inline distributed::inline checks

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/capture/pt2/pickle.h"
+#include "engine/distributed/doctor/flight_json.h"
 
 namespace kerf::inline distributed::inline doctor {
 namespace {
@@ -151,10 +152,33 @@ bool readGroups(const Pickled& root, FlightLog& log, std::size_t& room) {
 
 }  // namespace
 
+namespace {
+
+enum class RecordForm { None, Pickle, Json };
+
+/// A dict as protocols 0 and 1 begin it, which have no head of their own: "(dp0", "(dS'", "}q".
+bool beginsOldPickle(std::string_view head) {
+  constexpr std::string_view afterOpened = "pVS.g", afterEmpty = "q(r.";
+  if (head.starts_with("(d") && head.size() > 2) return afterOpened.contains(head[2]);
+  return head.size() > 1 && head[0] == '}' && afterEmpty.contains(head[1]);
+}
+
+RecordForm recordForm(std::string_view head) {
+  if (head.size() >= 2 && head[0] == char(0x80) && head[1] >= 2 && head[1] <= 5) return RecordForm::Pickle;
+  if (beginsOldPickle(head)) return RecordForm::Pickle;
+  return looksLikeFlightJson(head) ? RecordForm::Json : RecordForm::None;
+}
+
+constexpr std::size_t recordHead = 1 << 16;
+
+}  // namespace
+
 bool isFlightRecord(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  char head[2] = {};
-  return in.read(head, 2) && head[0] == char(0x80) && head[1] >= 2 && head[1] <= 5;
+  std::string head(recordHead, '\0');
+  in.read(head.data(), std::streamsize(head.size()));
+  head.resize(std::size_t(std::max<std::streamsize>(in.gcount(), 0)));
+  return recordForm(head) != RecordForm::None;
 }
 
 namespace {
@@ -194,12 +218,15 @@ Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank) 
     return fail(ErrorCode::TooLarge, "{} is no flight record: those have at most {} bytes", path.string(), mostBytes);
   std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), {});
-  auto read = capture::pt2::readPickle(std::as_bytes(std::span(bytes)), mostValues);
+  const bool isJson = recordForm(std::string_view(bytes).substr(0, recordHead)) == RecordForm::Json;
+  auto read = isJson ? readFlightJson(bytes, mostValues)
+                     : capture::pt2::readPickle(std::as_bytes(std::span(bytes)), mostValues);
   if (!read) return fail(std::move(read).error().atFile(path.string(), 0));
   const Pickled root(*read, read->root);
   const auto entries = root.find("entries");
   if (!entries || !entries->isList())
-    return fail(ErrorCode::BadInput, "{} is a pickle, but no flight record: it has no list of entries", path.string());
+    return fail(ErrorCode::BadInput, "{} is {}, but no flight record: it has no list of entries", path.string(),
+                isJson ? "JSON" : "a pickle");
   FlightLog log;
   log.rank = rank;
   log.file = path.filename().string();

@@ -1,5 +1,5 @@
 // Flight records: what a rank's process groups had issued when PyTorch dumped them ("nccl_trace_rank_0"). A pickle, of
-// which plain containers are read and nothing is built.
+// which plain containers are read and nothing is built, or JSON.
 #pragma once
 
 #include <map>
@@ -27,9 +27,9 @@ struct FlightLog {
 
 /// Files of a folder, not of those inside, that begin as a flight record does and have a rank in their names.
 std::vector<std::filesystem::path> flightRecordsIn(const std::filesystem::path& folder);
-/// Whether a file begins as a pickle does.
+/// Whether a file begins as a pickle of a dict does (of protocols 0 and 1: as dicts do), or as JSON with a record's keys.
 bool isFlightRecord(const std::filesystem::path& path);
-/// BadInput for what is no flight record. The rank is that of the file's name.
+/// BadInput for what is no flight record, or is nested deeper than one; TooLarge for what has more values. The rank is that of the file's name.
 Result<FlightLog> readFlightRecord(const std::filesystem::path& path, int rank);
 /// The collectives of each group, and the messages of each pair of ranks, in one timeline; the first that does not meet, or
 /// else the first that all have issued and that has not ended. Calls of one number (coalesced) are one collective. BadInput
