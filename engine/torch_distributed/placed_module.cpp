@@ -211,6 +211,13 @@ PyObject* issuedOnMesh(PyObject*, PyObject* object) {
   return counts.release();
 }
 
+/// _set_implicit_replication(bool): what was before.
+PyObject* setImplicitReplication(PyObject*, PyObject* wanted) {
+  const int isWanted = PyObject_IsTrue(wanted);
+  if (isWanted < 0) return nullptr;
+  return PyBool_FromLong(PlacedParts::own().replicateOthers(isWanted != 0));
+}
+
 /// _set_placed_type(cls): what objects of DTensors are.
 PyObject* setPlacedType(PyObject*, PyObject* type) {
   if (!PyType_Check(type)) return PyErr_SetString(PyExc_TypeError, "_set_placed_type takes a type"), nullptr;
@@ -231,6 +238,7 @@ bool addPlacedTensors(PyObject* module) {
                                     {"_spec", specOfPlaced, METH_O, nullptr},
                                     {"_is_placed", isPlacedObject, METH_O, nullptr},
                                     {"_issued", issuedOnMesh, METH_O, nullptr},
+                                    {"_set_implicit_replication", setImplicitReplication, METH_O, nullptr},
                                     {"_set_placed_type", setPlacedType, METH_O, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;

@@ -21,8 +21,8 @@ std::byte* reserved(std::size_t bytes) {
 /// One call: handles of Python in, tensors of DTensorOps through, handles out.
 class PlacedCall {
  public:
-  PlacedCall(PlacedParts& parts, std::shared_ptr<MeshOfProgram> mesh)
-      : m_parts(parts), m_mesh(std::move(mesh)), m_ops(m_mesh->rank) {}
+  PlacedCall(PlacedParts& parts, std::shared_ptr<MeshOfProgram> mesh, bool replicatesOthers)
+      : m_parts(parts), m_mesh(std::move(mesh)), m_ops(m_mesh->rank), m_replicatesOthers(replicatesOthers) {}
 
   const DTensorOps& ops() const { return m_ops; }
 
@@ -59,7 +59,7 @@ class PlacedCall {
     const PlacedPart* part = m_parts.find(handle);
     Tensor inside = handle;
     inside.requiresGrad = false;
-    inside.traced = -1;
+    inside.traced = part == nullptr && m_replicatesOthers ? madeByProgram : -1;
     if (part == nullptr) return inside;
     for (const Entered& known : m_entered)
       if (known.handle.storage() == handle.storage()) return known.inside;
@@ -87,6 +87,7 @@ class PlacedCall {
   PlacedParts& m_parts;
   std::shared_ptr<MeshOfProgram> m_mesh;
   DTensorOps m_ops;
+  bool m_replicatesOthers;
   std::vector<Entered> m_entered;
 };
 
@@ -153,7 +154,7 @@ Result<Value> PlacedParts::call(const OpInfo& op, const ValueList& args, const K
   for (const PlacedPart* part : found)
     if (part->mesh != found.front()->mesh)
       return fail(ErrorCode::BadInput, "{}: the DTensors are on different device meshes", op.schema.qualifiedName());
-  PlacedCall call(*this, found.front()->mesh);
+  PlacedCall call(*this, found.front()->mesh, m_replicatesOthers);
   ValueList inside;
   for (const Value& value : args) inside.push_back(call.entered(value));
   KeywordValues named;

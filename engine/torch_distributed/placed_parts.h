@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/distributed/sharding/spec.h"
 #include "engine/torch_api/placed_tensors.h"
@@ -27,6 +28,8 @@ class PlacedParts : public PlacedTensors {
   Result<Value> call(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) override;
   PyTypeObject* type() const override { return m_type; }
   void setType(PyTypeObject* type) { m_type = type; }
+  /// Whether tensors of this rank alone count as replicated where they meet placed ones; what was before.
+  bool replicateOthers(bool isWanted) { return std::exchange(m_replicatesOthers, isWanted); }
 
   /// Null for tensors of this rank alone.
   const PlacedPart* find(const Tensor& tensor) const;
@@ -38,6 +41,7 @@ class PlacedParts : public PlacedTensors {
 
   std::unordered_map<const Storage*, PlacedPart> m_parts;
   PyTypeObject* m_type = nullptr;
+  bool m_replicatesOthers = false;
 };
 
 }  // namespace kerf::inline torch_distributed

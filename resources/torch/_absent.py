@@ -49,7 +49,18 @@ make_graphed_callables memory memory_snapshot memory_stats_as_nested_dict memory
 set_per_process_memory_fraction set_sync_debug_mode tunable utilization
     """.split(),
     "torch.distributed": """
-checkpoint fsdp optim pipelining rpc
+FileStore HashStore PrefixStore Store TCPStore checkpoint pipelining rpc shrink_group
+    """.split(),
+    "torch.distributed.fsdp": """
+BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel LocalOptimStateDictConfig
+LocalStateDictConfig MixedPrecision OptimStateDictConfig OptimStateKeyType ShardedOptimStateDictConfig
+ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictSettings StateDictType
+    """.split(),
+    "torch.distributed.optim": """
+DistributedOptimizer PostLocalSGDOptimizer
+    """.split(),
+    "torch.distributed.tensor.experimental": """
+context_parallel register_sharding
     """.split(),
     "torch.distributions": """
 CatTransform ContinuousBernoulli CorrCholeskyTransform CumulativeDistributionTransform ExponentialFamily

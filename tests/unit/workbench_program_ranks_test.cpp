@@ -181,6 +181,146 @@ TEST(ProgramRanks, LossOfShardedClassesIsThatOfTheWhole) {
       (Texts{"True True\n", "True True\n"}));
 }
 
+/// What scripts of PyTorch's own pages import.
+TEST(ProgramRanks, NamesOfPyTorchsPagesAreThere) {
+  const std::string text = usesDTensor +
+                           "import torch.distributed.nn.functional, torch.distributed._functional_collectives as funcol\n"
+                           "import torch.multiprocessing as mp\n"
+                           "from torch.distributed._composable.fsdp import fully_shard as older\n"
+                           "from torch.distributed._composable.replicate import replicate\n"
+                           "from torch.distributed._tensor import DeviceMesh, distribute_module\n"
+                           "from torch.distributed._tensor.api import DTensor as D\n"
+                           "from torch.distributed._tensor.placement_types import Shard as S\n"
+                           "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
+                           "from torch.distributed.elastic.multiprocessing.errors import record\n"
+                           "from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard\n"
+                           "from torch.distributed.optim import ZeroRedundancyOptimizer\n"
+                           "from torch.distributed.tensor.debug import CommDebugMode, visualize_sharding\n"
+                           "from torch.distributed.tensor.device_mesh import init_device_mesh as i\n"
+                           "from torch.distributed.tensor.experimental import implicit_replication, local_map\n"
+                           "print(D is DTensor, S is Shard, older is fully_shard, record(print) is print,\n"
+                           "      dist.get_backend_config(), dist.get_pg_count(), dist.get_debug_level().name,\n"
+                           "      dist.get_default_backend_for_device('cuda:1'), dist.supports_complex(dist.ReduceOp.SUM))\n"
+                           "try: dist.TCPStore\n"
+                           "except AttributeError as error: print('PyTorch has it' in str(error))\n";
+  const std::string said = "True True True True cpu:gloo,cuda:gloo 1 OFF nccl True\nTrue\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{said, said}));
+}
+
+TEST(ProgramRanks, ShardedParametersTrainAsWholeOnes) {
+  const std::string text =
+      usesDTensor +
+      "from torch.distributed.fsdp import FSDPModule, fully_shard\n"
+      "def made():\n"
+      "    torch.manual_seed(0)\n"
+      "    return torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2)).double()\n"
+      "whole, net = made(), made()\n"
+      "x = torch.arange(12.0, dtype=torch.float64).view(4, 3) / 10\n"
+      "for model in (whole, net):\n"
+      "    if model is net:\n"
+      "        fully_shard(net[0])\n"
+      "        fully_shard(net)\n"
+      "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+      "    for step in range(3):\n"
+      "        rows = x if model is whole else x[rank * 2:rank * 2 + 2]\n"
+      "        loss = model(rows).pow(2).mean()\n"
+      "        optimizer.zero_grad()\n"
+      "        loss.backward()\n"
+      "        optimizer.step()\n"
+      "same = [torch.allclose(a.full_tensor(), b) for a, b in zip(net.parameters(), whole.parameters())]\n"
+      "print(isinstance(net, FSDPModule), type(net[0]).__name__, net[0].weight.placements,\n"
+      "      tuple(net[0].weight.to_local().shape), same)\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"True FSDPLinear (Shard(dim=0),) (3, 3) [True, True, True, True]\n",
+                                       "True FSDPLinear (Shard(dim=0),) (2, 3) [True, True, True, True]\n"}));
+}
+
+TEST(ProgramRanks, FunctionsOnPartsAndImplicitReplication) {
+  const std::string text =
+      usesDTensor +
+      "from torch.distributed.tensor.experimental import implicit_replication, local_map\n"
+      "from torch.distributed.tensor.debug import CommDebugMode, visualize_sharding\n"
+      "x = distribute_tensor(torch.arange(8.0).view(4, 2), mesh, [Shard(0)])\n"
+      "sums = local_map(lambda a: a.sum(0), out_placements=[Partial()], in_placements=([Shard(0)],))\n"
+      "with CommDebugMode() as mode:\n"
+      "    total = sums(x).full_tensor()\n"
+      "with implicit_replication():\n"
+      "    y = x + torch.tensor([10.0, 20.0])\n"
+      "visualize_sharding(x)\n"
+      "print(total.tolist(), mode.get_comm_counts()[torch.ops.c10d_functional.all_reduce], mode.get_total_counts())\n"
+      "print(y.placements, y.full_tensor().sum().item())\n"
+      "x + torch.tensor([10.0, 20.0])\n";
+  for (const std::string& rank : printedBy(2, text))
+    EXPECT_NE(rank.find("got tensors with placements and one without"), std::string::npos) << rank;
+  const auto said = printedBy(2, text.substr(0, text.rfind("x + torch")));
+  const std::string rest = "[12.0, 16.0] 1 1\n(Shard(dim=0),) 148.0\n";
+  EXPECT_EQ(said, (Texts{"Row 0-1, Col 0-1: cpu:0\nRow 2-3, Col 0-1: cpu:1\n" + rest, rest}));
+}
+
+TEST(ProgramRanks, CollectivesHaveGradients) {
+  const std::string text =
+      "import torch.distributed.nn.functional as nn\n"
+      "x = torch.tensor([1.0 + rank, 2.0], requires_grad=True)\n"
+      "(nn.all_reduce(x)[0] * (rank + 1)).backward()\n"
+      "y = torch.tensor([1.0 + rank], requires_grad=True)\n"
+      "(torch.cat(nn.all_gather(y)) * torch.tensor([1.0, 10.0])).sum().mul(rank + 1).backward()\n"
+      "z = torch.tensor([5.0 + rank], requires_grad=True)\n"
+      "(nn.broadcast(z, 1) * (rank + 1)).backward()\n"
+      "w = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+      "(nn.all_to_all_single(torch.zeros(2), w) * torch.tensor([1.0, 10.0]) * (rank + 1)).sum().backward()\n"
+      "print(x.grad.tolist(), y.grad.tolist(), z.grad.tolist(), w.grad.tolist())\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"[3.0, 0.0] [3.0] [0.0] [1.0, 2.0]\n", "[3.0, 0.0] [30.0] [3.0] [10.0, 20.0]\n"}));
+}
+
+TEST(ProgramRanks, DataParallelRanksMayReachDifferentParameters) {
+  const std::string text =
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.a, self.b, self.c = (torch.nn.Parameter(torch.ones(1)) for _ in range(3))\n"
+      "    def forward(self, x): return x * (self.a if rank == 0 else self.b)\n"
+      "net = torch.nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True)\n"
+      "net(torch.tensor([4.0])).sum().backward()\n"
+      "print([p.grad.tolist() if p.grad is not None else None for p in net.parameters()])\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"[[2.0], [2.0], None]\n", "[[2.0], [2.0], None]\n"}));
+}
+
+TEST(ProgramRanks, HooksReduceGradientsAndOptimizersShareTheirState) {
+  const std::string text =
+      "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
+      "from torch.distributed.optim import ZeroRedundancyOptimizer\n"
+      "torch.manual_seed(0)\n"
+      "net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))\n"
+      "net.register_comm_hook(None, bf16_compress_hook)\n"
+      "optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.5)\n"
+      "before = [p.detach().clone() for p in net.parameters()]\n"
+      "net(torch.tensor([[1.0, 2.0]]) * (1 + 2 * rank)).sum().backward()\n"
+      "optimizer.step()\n"
+      "moved = [(p - b).detach().abs().max().item() for p, b in zip(net.parameters(), before)]\n"
+      "seen = [torch.zeros(1, 2) for _ in range(2)]\n"
+      "dist.all_gather(seen, net.module.weight.detach())\n"
+      "optimizer.consolidate_state_dict(to=0)\n"
+      "told = sorted(optimizer.state_dict()['state']) if rank == 0 else None\n"
+      "print(net.module.weight.grad.tolist(), [round(m, 3) for m in moved], torch.equal(*seen),\n"
+      "      len(optimizer.optim.state), told)\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"[[2.0, 4.0]] [0.5, 0.5] True 1 [0, 1]\n",
+                                       "[[2.0, 4.0]] [0.5, 0.5] True 1 None\n"}));
+}
+
+/// The first pages on writing distributed programs start processes by hand.
+TEST(ProgramRanks, ProcessesAreRanks) {
+  const std::string text =
+      "import torch.multiprocessing as mp\n"
+      "def run(number, size): print(number, size, dist.get_rank())\n"
+      "mp.set_start_method('spawn')\n"
+      "started = []\n"
+      "for number in range(2):\n"
+      "    process = mp.Process(target=run, args=(number, 2))\n"
+      "    process.start()\n"
+      "    started.append(process)\n"
+      "for process in started: process.join()\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"0 2 0\n", "1 2 1\n"}));
+}
+
 /// How often a backend was asked for a graph when both ranks call with other sizes, then with a third one.
 const std::string compilesTwice =
     "asked = []\n"

@@ -22,9 +22,6 @@ bool isBrokenDown(const OpInfo& op) {
   return op.composite != nullptr && op.gradient == nullptr && replaces(op).replaces;
 }
 
-/// Tensor::traced of what a program made without operands.
-constexpr int madeByProgram = -2;
-
 bool givesTensors(const OpInfo& op) {
   return std::ranges::any_of(op.schema.returns,
                              [](const std::string& type) { return type.find("Tensor") != std::string::npos; });

@@ -15,6 +15,9 @@
 
 namespace kerf::inline distributed::inline dtensor {
 
+/// Tensor::traced of tensors without placements that count as replicated: what a program made without operands.
+inline constexpr int madeByProgram = -2;
+
 class ShardedCaller : public OpCaller {
  public:
   explicit ShardedCaller(const DeviceMesh& mesh, int depth = 0) : m_mesh(mesh), m_depth(depth) {}

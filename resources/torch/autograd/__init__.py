@@ -12,6 +12,37 @@ from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 Variable = torch.Tensor
 
 
+class _ExecutionEngine:
+    """What is to be done at the end of the backward that runs."""
+
+    def __init__(self):
+        self._depth = 0
+        self._callbacks = []
+
+    def queue_callback(self, callback):
+        """Call it when the backward that runs now has ended."""
+        if self._depth == 0:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        self._callbacks.append(callback)
+
+    def run(self, *call):
+        """A backward, and what it leaves to do."""
+        self._depth += 1
+        try:
+            result = _C._run_backward(*call)
+            while self._depth == 1 and self._callbacks:
+                self._callbacks.pop(0)()
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                self._callbacks.clear()
+        return result
+
+
+_engine = _ExecutionEngine()
+Variable._execution_engine = _engine
+
+
 def _as_tuple(x):
     return (x,) if isinstance(x, torch.Tensor) or not isinstance(x, (tuple, list)) else tuple(x)
 
@@ -58,7 +89,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     given = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
     grads = _make_grads(tensors, given)
     retain_graph = create_graph if retain_graph is None else retain_graph
-    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+    _engine.run(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,

@@ -81,6 +81,26 @@ def all_gather_into_tensor_coalesced(self, group, tag=""):
     return [wait_tensor(result) for result in results]
 
 
+def reduce_scatter_tensor_coalesced(inputs, reduceOp, scatter_dim, group, tag=""):
+    """reduce_scatter_tensor of each tensor, along its own dimension."""
+    return [reduce_scatter_tensor(one, reduceOp, dim, group, tag) for one, dim in zip(inputs, scatter_dim)]
+
+
+def permute_tensor(self, src_dst, group, tag=""):
+    """The tensor of rank i goes to rank src_dst[i] of the group."""
+    own = _group_of(group)
+    if sorted(src_dst) != list(range(own.size())):
+        raise AssertionError(f"src_dst is a permutation of the group's ranks, not {src_dst}")
+    mine, rows = own.rank(), self.numel()
+    sent, come = [0] * own.size(), [0] * own.size()
+    sent[src_dst[mine]] = come[list(src_dst).index(mine)] = rows
+    return all_to_all_single(self.reshape(-1), come, sent, own, tag).reshape(self.shape)
+
+
+class AsyncCollectiveTensor(torch.Tensor):
+    """A result that is waited for when it is used. There is none: results are waited for at once."""
+
+
 class _AllGather(torch.autograd.Function):
     """Forward gathers, backward reduces and scatters."""
 

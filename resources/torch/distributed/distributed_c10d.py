@@ -4,6 +4,8 @@ A program of several ranks runs once for each of them; what the ranks say to eac
 torch._C._distributed_c10d. A program that runs once is the only rank of its world.
 """
 
+import enum
+import os
 import pickle
 from datetime import timedelta
 
@@ -73,6 +75,31 @@ class Backend(str):
         return super().__new__(cls, name.lower())
 
 
+_BACKENDS = {"cpu": Backend.GLOO, "cuda": Backend.NCCL}
+
+
+class BackendConfig:
+    """The backend of each device."""
+
+    def __init__(self, backend):
+        named = dict(pair.split(":") for pair in backend.split(",")) if ":" in backend else {}
+        self.device_backend_map = {device: Backend(named.get(device, backend)) for device in named or _BACKENDS}
+
+    def get_device_backend_map(self):
+        return self.device_backend_map
+
+    def __repr__(self):
+        return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
+
+
+class DebugLevel(enum.Enum):
+    """How much a process group checks. Collectives that differ between ranks are always told."""
+
+    OFF = 0
+    INFO = 1
+    DETAIL = 2
+
+
 class ProcessGroup:
     """Ranks of the world that talk to each other, in the order of the group."""
 
@@ -127,6 +154,7 @@ class _State:
         self.default = None
         self.groups = {}
         self.made = 0
+        self.debug_level = DebugLevel.OFF
 
 
 _world = _State()
@@ -353,6 +381,29 @@ def get_backend(group=None):
     return _of(group).name()
 
 
+def get_backend_config(group=None):
+    """The backend of each device, as text."""
+    return str(BackendConfig(Backend(_of(group).name())))
+
+
+def get_default_backend_for_device(device):
+    """Name of the backend that init_process_group takes for a device."""
+    kind = device.type if isinstance(device, torch.device) else str(device).partition(":")[0]
+    if kind not in _BACKENDS:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return _BACKENDS[kind]
+
+
+def get_pg_count():
+    """How many groups there are."""
+    return len(_world.groups)
+
+
+def supports_complex(reduceOp):
+    """Whether a reduction takes complex numbers."""
+    return _op_name(reduceOp) not in ("max", "min", "product", "band", "bor", "bxor")
+
+
 def get_process_group_ranks(group):
     """Ranks of the world that are in the group."""
     return list(_of(group)._ranks)
@@ -453,6 +504,15 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     for into, part in zip(tensor_list, parts):
         _write(into, part)
     return _done(async_op, tensor_list)
+
+
+def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
+    """all_gather of each tensor."""
+    if _outside(group):
+        return None
+    for parts, tensor in zip(output_tensor_lists, input_tensor_list):
+        all_gather(parts, tensor, group)
+    return _done(async_op, output_tensor_lists)
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
@@ -712,6 +772,101 @@ def recv_object_list(object_list, src=None, group=None, device=None, group_src=N
     return own._ranks[source]
 
 
+def get_debug_level():
+    """The level that was set."""
+    return _world.debug_level
+
+
+def set_debug_level(level):
+    """Another level."""
+    _world.debug_level = level
+
+
+def set_debug_level_from_env():
+    """The level that TORCH_DISTRIBUTED_DEBUG names."""
+    name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
+    if name not in DebugLevel.__members__:
+        raise RuntimeError(f"The value of TORCH_DISTRIBUTED_DEBUG must be one of OFF, INFO, DETAIL, not {name}")
+    set_debug_level(DebugLevel[name])
+
+
+class _Options:
+    """What a collective is asked for beside its tensors: attributes."""
+
+    def __init__(self):
+        self.reduceOp = ReduceOp.SUM
+        self.rootRank = self.rootTensor = 0
+        self.timeout = default_pg_timeout
+        self.asyncOp = True
+
+
+class AllreduceOptions(_Options):
+    """Of all_reduce."""
+
+
+class AllreduceCoalescedOptions(AllreduceOptions):
+    """Of all_reduce_coalesced."""
+
+
+class AllToAllOptions(_Options):
+    """Of all_to_all."""
+
+
+class BarrierOptions(_Options):
+    """Of barrier."""
+
+
+class BroadcastOptions(_Options):
+    """Of broadcast."""
+
+
+class GatherOptions(_Options):
+    """Of gather."""
+
+
+class ReduceOptions(_Options):
+    """Of reduce."""
+
+
+class ReduceScatterOptions(_Options):
+    """Of reduce_scatter."""
+
+
+class ScatterOptions(_Options):
+    """Of scatter."""
+
+
+class GradBucket:
+    """Gradients that a hook of DistributedDataParallel reduces: here one for each parameter."""
+
+    def __init__(self, parameter, place, last):
+        self._parameter, self._place, self._last = parameter, place, last
+
+    def index(self):
+        """Place of the bucket."""
+        return self._place
+
+    def is_last(self):
+        """Whether no other follows."""
+        return self._last
+
+    def buffer(self):
+        """The gradients, one behind the other."""
+        return self._parameter.grad.detach().view(-1)
+
+    def gradients(self):
+        """The gradients."""
+        return [self._parameter.grad]
+
+    def parameters(self):
+        """Whose they are."""
+        return [self._parameter]
+
+    def set_buffer(self, buffer):
+        """Other gradients."""
+        self._parameter.grad.detach().copy_(buffer.view_as(self._parameter))
+
+
 class DistError(RuntimeError):
     """What goes wrong between ranks."""
 
@@ -726,3 +881,7 @@ class DistNetworkError(DistError):
 
 class DistStoreError(DistError):
     """What goes wrong in a store."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A store's queue that has nothing."""

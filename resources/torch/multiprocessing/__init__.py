@@ -40,6 +40,49 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     return spawn(fn, args, nprocs, join, daemon, start_method)
 
 
+class Process:
+    """A process of a program that runs as several ranks: the first that is made is rank 0's, and so on. start() calls the
+    target of this rank's, and nothing for the others."""
+
+    _made = 0
+
+    def __init__(self, group=None, target=None, name=None, args=(), kwargs=None, *, daemon=None):
+        self._rank, Process._made = Process._made % _link._world_size(), Process._made + 1
+        self._target, self._args, self._kwargs = target, args, dict(kwargs or {})
+        self.name = name or f"Process-{Process._made}"
+        self.daemon = daemon
+        self.exitcode = None
+
+    def run(self):
+        """What the process does."""
+        if self._target is not None:
+            self._target(*self._args, **self._kwargs)
+
+    def start(self):
+        """Run it, where this is its rank."""
+        if self._rank == _link._rank():
+            self.run()
+        self.exitcode = 0
+
+    def join(self, timeout=None):
+        """It has run."""
+
+    def is_alive(self):
+        return False
+
+    def terminate(self):
+        """It has run."""
+
+    kill = close = terminate
+
+
+def get_context(method=None):
+    """This module."""
+    import torch.multiprocessing
+
+    return torch.multiprocessing
+
+
 def set_start_method(method, force=False):
     """Nothing to choose from."""
 

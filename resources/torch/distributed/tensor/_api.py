@@ -1,5 +1,8 @@
 """DTensor: a tensor of several ranks, of which each has a part."""
 
+import inspect
+import warnings
+
 import torch
 from torch._C import _distributed_c10d as _link
 from torch.distributed.device_mesh import DeviceMesh, _mesh_resources
@@ -197,6 +200,18 @@ def _replicate_module_params_buffers(module, mesh):
             module._buffers[key] = distribute_tensor(buffer, mesh, [Replicate()] * mesh.ndim)
 
 
+def _with_module(fn, name):
+    """A hook that gets the module; older ones get values and mesh alone."""
+    count = len(inspect.signature(fn).parameters)
+    if count == 3:
+        return fn
+    if count != 2:
+        raise ValueError(f"{name} should take in 3 arguments, but got {count} arguments!")
+    warnings.warn(f"Deprecating {name} that takes two arguments (inputs, device_mesh), please use {name} that takes in "
+                  f"(module, inputs, device_mesh) instead!", FutureWarning, stacklevel=3)
+    return lambda module, values, mesh: fn(values, mesh)
+
+
 def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
     """Make DTensors of a module's parameters and buffers: as partition_fn(name, module, mesh) says, else replicated. The
     hooks input_fn(module, inputs, mesh) and output_fn(module, outputs, mesh) stand around its forward."""
@@ -209,9 +224,11 @@ def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None
             partition_fn(name, part, mesh)
         _replicate_module_params_buffers(part, mesh)
     if input_fn is not None:
-        module.register_forward_pre_hook(lambda mod, inputs: input_fn(mod, inputs, mesh))
+        enter = _with_module(input_fn, "input_fn")
+        module.register_forward_pre_hook(lambda mod, inputs: enter(mod, inputs, mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda mod, inputs, outputs: output_fn(mod, outputs, mesh))
+        leave = _with_module(output_fn, "output_fn")
+        module.register_forward_hook(lambda mod, inputs, outputs: leave(mod, outputs, mesh))
     module._distribute_module_applied = True
     return module
 

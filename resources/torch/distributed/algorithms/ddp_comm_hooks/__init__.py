@@ -1,0 +1,1 @@
+"""Hooks of DistributedDataParallel.register_comm_hook."""

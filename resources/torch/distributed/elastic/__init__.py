@@ -1,0 +1,1 @@
+"""What launchers of ranks have; here the program itself runs as its ranks."""
