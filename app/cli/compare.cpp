@@ -194,7 +194,8 @@ void addCompare(CommandLine& line) {
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
   line.onRun(command, [request, against, check, dump, placing](Context& context) -> Result<int> {
-    if (namesRanks(request->graph.text)) return compareEachRank(context, *request, *against, *placing);
+    KERF_TRY(const bool isOfRanks, meansRanks(context, request->graph.text));
+    if (isOfRanks) return compareEachRank(context, *request, *against, *placing);
     if (placing->isGiven())
       return fail(ErrorCode::BadUsage, "{} is no folder of ranks: one graph has no mesh", request->graph.text);
     if (against->empty())

@@ -84,6 +84,16 @@ std::shared_ptr<RankPlacing> addRankPlacing(CLI::App& command) {
   return placing;
 }
 
+Result<bool> meansRanks(Context& context, const std::string& address) {
+  if (namesRanks(address)) return true;
+  const std::string capture = splitRanksAddress(address).first;
+  const bool isStored = capture.size() > 1 && capture[0] == 'c' &&
+                        std::ranges::all_of(capture.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+  if (!isStored) return false;
+  KERF_TRY(const HasRanks found, context.perform(HasRanksRequest{.address = address}));
+  return found.several;
+}
+
 Result<int> runOnRanks(Context& context, const RankRunsRequest& request) {
   KERF_TRY(const RankRunsDoc doc, context.perform(request));
   if (doc.ownRank != 0) return doc.good() ? 0 : 1;  // the first process of mpirun prints

@@ -33,6 +33,9 @@ struct RankPlacing {
 /// --mesh and --placement; the command has --against.
 std::shared_ptr<RankPlacing> addRankPlacing(CLI::App& command);
 
+/// Whether an address means several ranks: a folder, or a stored capture of one.
+Result<bool> meansRanks(Context& context, const std::string& address);
+
 /// Exit 1 where something differs or the ranks do not come to an end.
 Result<int> runOnRanks(Context& context, const RankRunsRequest& request);
 Result<int> minifyOnRanks(Context& context, const MinifyRanksRequest& request);

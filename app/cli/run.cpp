@@ -102,7 +102,8 @@ Result<int> runEachRank(Context& context, const RunRequest& request) {
 }
 
 Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice, const ReproDump& dump) {
-  if (namesRanks(request.graph.text)) return runEachRank(context, request);
+  KERF_TRY(const bool isOfRanks, meansRanks(context, request.graph.text));
+  if (isOfRanks) return runEachRank(context, request);
   KERF_CHECK(takeNumericCheck(request.passes, choice));
   KERF_CHECK(dumpBefore(context, dump, request.graph));
   const auto ran = context.perform(request);

@@ -20,7 +20,8 @@ Result<int> verifyEachRank(Context& context, const VerifyRequest& request) {
 }
 
 Result<int> runVerify(Context& context, const VerifyRequest& request) {
-  if (namesRanks(request.capture.text)) return verifyEachRank(context, request);
+  KERF_TRY(const bool isOfRanks, meansRanks(context, request.capture.text));
+  if (isOfRanks) return verifyEachRank(context, request);
   KERF_TRY(const auto verification, context.perform(request));
   std::vector<KernelBits> kernels;
   if (request.exact && request.against.text.empty())

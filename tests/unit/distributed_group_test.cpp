@@ -3,6 +3,8 @@
 #include "engine/distributed/group/collectives.h"
 #include "engine/distributed/group/device_mesh.h"
 #include "engine/distributed/group/in_process.h"
+#include "engine/distributed/group/rank_kernels.h"
+#include "engine/ops/core/op_call.h"
 
 namespace kerf {
 namespace {
@@ -104,6 +106,60 @@ TEST(Ranks, GatherTextsAndMeet) {
   });
   ASSERT_TRUE(firstCause(ran));
   EXPECT_EQ(seen, (std::vector<std::string>{"{\"rank\": 0}", "{\"rank\": 1}", "{\"rank\": 2}"}));
+}
+
+/// c10d's collectives on lists, as eager code calls them: what each of four ranks finds in its outputs.
+TEST(Ranks, ListsOfTensorsMeet) {
+  const auto onLists = [](const char* op, const std::function<ValueList(int, std::vector<Tensor>&)>& arguments) {
+    return onFour([&](Communicator& link, const Group&) -> Result<Tensor> {
+      RankKernels kernels(link);
+      const RankLink::Scope scope(kernels);
+      std::vector<Tensor> outputs;
+      KERF_CHECK(referenceOps().call(OpTarget{op}, arguments(link.rank(), outputs), {}));
+      ValueList parts(outputs.begin(), outputs.end());
+      return callTensorOp("aten.cat.default"_op, {Value(std::move(parts)), std::int64_t{0}});
+    });
+  };
+  const auto empty = [](std::vector<Tensor>& outputs, std::initializer_list<int> sizes) {
+    ValueList list;
+    for (const int size : sizes) {
+      outputs.push_back(rows(std::vector<double>(std::size_t(size), -1)));
+      list.emplace_back(outputs.back());
+    }
+    return Value(std::move(list));
+  };
+  const auto own = [](int rank) { return ValueList{Value(rows({double(rank), 10.0 * rank}))}; };
+  const auto four = [](int rank) {
+    ValueList list;
+    for (int i = 0; i < 4; ++i) list.emplace_back(rows({double(rank + 10 * i)}));
+    return list;
+  };
+  const Value group(std::string("0")), sum(std::string("sum")), two(std::int64_t{2});
+  const auto gathered = onLists("c10d.allgather_.default", [&](int rank, auto& outputs) {
+    return ValueList{Value(ValueList{empty(outputs, {2, 2, 2, 2})}), Value(own(rank)), group};
+  });
+  EXPECT_EQ(gathered[3], (std::vector<double>{0, 0, 1, 10, 2, 20, 3, 30}));
+  const auto atRoot = onLists("c10d.gather_.default", [&](int rank, auto& outputs) {
+    return ValueList{Value(ValueList{empty(outputs, {2, 2, 2, 2})}), Value(own(rank)), group, two};
+  });
+  EXPECT_EQ(atRoot[2], gathered[3]);
+  EXPECT_EQ(atRoot[1], std::vector<double>(8, -1));
+  const auto scattered = onLists("c10d.scatter_.default", [&](int rank, auto& outputs) {
+    const Value output = empty(outputs, {1});
+    return ValueList{output, Value(rank == 2 ? ValueList{Value(four(rank))} : ValueList{}), group, two};
+  });
+  EXPECT_EQ(scattered[0], std::vector<double>{2});
+  EXPECT_EQ(scattered[3], std::vector<double>{32});
+  const auto reduced = onLists("c10d.reduce_scatter_.default", [&](int rank, auto& outputs) {
+    const Value output = empty(outputs, {1});
+    return ValueList{output, Value(ValueList{Value(four(rank))}), group, sum};
+  });
+  EXPECT_EQ(reduced[1], std::vector<double>{46});
+  const auto exchanged = onLists("c10d.alltoall_.default", [&](int rank, auto& outputs) {
+    const Value output = empty(outputs, {1, 1, 1, 1});
+    return ValueList{output, Value(four(rank)), group};
+  });
+  EXPECT_EQ(exchanged[1], (std::vector<double>{10, 11, 12, 13}));
 }
 
 TEST(Ranks, NameWhoIsMissingAndWhatItDidLast) {

@@ -52,7 +52,23 @@ struct RankRunsDoc {
   KERF_FIELDS(graph, ranks, checks, first, failure, failedRank, failedFile, ownRank, time)
 };
 
-/// The folder that `graph` names, all ranks in one process or each in its process of mpirun's, with collectives that meet. NotFound where a rank between
+struct HasRanks {
+  bool several = false;
+
+  KERF_FIELDS(several)
+};
+
+/// Whether an address means several ranks: a folder with their files, or a stored capture of such a folder. NotFound for a
+/// capture that is not in the store.
+struct HasRanksRequest {
+  using Answer = HasRanks;
+  static constexpr std::string_view name = "has_ranks";
+  std::string address;
+
+  KERF_FIELDS(address)
+};
+
+/// The folder, or stored capture, that `graph` names, all ranks in one process or each in its process of mpirun's, with collectives that meet. NotFound where a rank between
 /// others has no file; BadUsage where a file holds several graphs and none was chosen.
 struct RankRunsRequest {
   using Answer = RankRunsDoc;

@@ -50,6 +50,7 @@
                                                       macro(ShardRequest) macro(RanksRequest)                         \
                                                           macro(ShardingCheckRequest) macro(AuditRequest)             \
                                                               macro(RankRunsRequest) macro(MinifyRanksRequest)        \
+                                                                  macro(HasRanksRequest)                              \
                                                                   macro(TrainExampleRequest) macro(AlignRequest)      \
                                                                       macro(AbsentNamesRequest) macro(BackendsRequest)
 

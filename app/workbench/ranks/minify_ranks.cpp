@@ -1,16 +1,17 @@
 // perform(MinifyRanksRequest): the graphs of all ranks cut down together; every test runs in a child.
 #include <cctype>
-#include <fstream>
 #include <memory>
 
 #include "app/workbench/engine_options.h"
 #include "app/workbench/protocol/rank_files.h"
 #include "app/workbench/ranks/rank_beside.h"
 #include "app/workbench/ranks/rank_compare.h"
+#include "app/workbench/ranks/stored_ranks.h"
 #include "app/workbench/workbench.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/distributed/replay/minify_ranks.h"
 #include "engine/process/in_child.h"
+#include "engine/support/atomic_file.h"
 
 namespace kerf::workbench {
 
@@ -135,23 +136,20 @@ Result<void> writeRanks(const std::vector<RankProgram>& programs, const Searched
     KERF_CHECK(writeGraph(programs[rank], searched.sources.sources[rank], fmt::format("rank{}.py", rank), folder));
   if (!searched.hasWhole()) return {};
   KERF_CHECK(writeGraph(programs.back(), *searched.whole, "whole.py", folder));
-  const auto path = folder / shardingFile;
-  std::ofstream file(path, std::ios::binary);
-  file << shardingText(shardingOfNodes(programs[0].module.graph, searched.sharding));
-  file.close();
-  if (!file) return fail(ErrorCode::Environment, "{} cannot be written", path.string());
-  return {};
+  return writeTextFile(shardingText(shardingOfNodes(programs[0].module.graph, searched.sharding)), folder / shardingFile);
 }
 
-}  // namespace
-
-Result<MinifiedRanks> perform(Workbench& bench, const MinifyRanksRequest& request, const Job& job) {
+Result<MinifiedRanks> minifiedIn(Workbench& bench, const MinifyRanksRequest& request, const Job& job) {
   if (startedByMpirun() > 1)
     return fail(ErrorCode::BadUsage, "graphs of ranks are minified in one process: start it without mpirun");
   const bool isPlaced = !request.mesh.empty() || !request.placements.empty();
   if (isPlaced && request.against.empty())
     return fail(ErrorCode::BadUsage, "placements say how the ranks lie beside the graph of one rank: give that graph");
   KERF_TRY(const SearchedRanks searched, searchedRanks(bench, request, job));
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < searched.sources.programs.size(); ++rank)
+    names.push_back(fmt::format("rank{}.py", rank));
+  KERF_CHECK(checkOnlyRankFiles(request.output, names));
   KERF_TRY(auto options, engineOptions(request.plants, {}, request.tolerance, request.timeout));
   KERF_CHECK(setBackend(options, request.backend));
   options.compile.cache = bench.codeCache(job);
@@ -172,6 +170,16 @@ Result<MinifiedRanks> perform(Workbench& bench, const MinifyRanksRequest& reques
                        smallest.tests,
                        smallest.isMinimal,
                        request.output};
+}
+
+}  // namespace
+
+Result<MinifiedRanks> perform(Workbench& bench, const MinifyRanksRequest& given, const Job& job) {
+  KERF_TRY(const RanksPlace place, ranksPlace(bench, given.graph.text, job));
+  MinifyRanksRequest request = given;
+  request.graph.text = place.text;
+  auto found = minifiedIn(bench, request, job);
+  return found ? found : fail(place.named(std::move(found.error())));
 }
 
 }  // namespace kerf::workbench

@@ -3,6 +3,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/protocol/rank_files.h"
 #include "app/workbench/ranks/rank_compare.h"
+#include "app/workbench/ranks/stored_ranks.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/expectation.h"
 #include "engine/distributed/graphs/collective_passes.h"
@@ -265,7 +266,12 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
 
 }  // namespace
 
-Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& request, const Job& job) {
+Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& given, const Job& job) {
+  KERF_TRY(const RanksPlace place, ranksPlace(bench, given.graph.text, job));
+  KERF_TRY(const RanksPlace other, ranksPlace(bench, given.against, job));
+  RankRunsRequest request = given;
+  request.graph.text = place.text;
+  request.against = other.text;
   if (request.dtype != "f64" && !request.dtype.empty())
     return fail(ErrorCode::BadUsage, "ranks run as recorded or in f64, not in {}", request.dtype);
   if (!request.save.empty() && request.save.ends_with(".safetensors"))
@@ -273,11 +279,13 @@ Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& request, co
                 request.save);
   const auto start = std::chrono::steady_clock::now();
   auto doc = performOn(bench, request, job);
-  if (!doc) return doc;
+  if (!doc) return fail(other.named(place.named(std::move(doc.error()))));
+  doc->failure = place.named(std::move(doc->failure));
+  for (RankCheckDoc& check : doc->checks) check.what = other.named(std::move(check.what));
   const auto [folder, graph] = splitRanksAddress(request.graph.text);
   doc->graph = graph;
   for (const auto& [rank, file] : rankFiles(folder))
-    if (rank == doc->failedRank) doc->failedFile = file.string();
+    if (rank == doc->failedRank) doc->failedFile = place.named(file.string());
   doc->time = std::chrono::steady_clock::now() - start;
   return doc;
 }

@@ -4,15 +4,10 @@
 #include <optional>
 
 #include "engine/distributed/group/collectives.h"
+#include "engine/distributed/group/list_kernels.h"
 
 namespace kerf::inline distributed::inline group {
 namespace {
-
-/// One collective of one rank.
-struct RankCall : CollectiveArguments {
-  Communicator& ranks;
-  const Group& group;
-};
 
 using OnTensor = Result<Tensor> (*)(const RankCall&, const Tensor&);
 
@@ -95,17 +90,10 @@ constexpr RankKernel kernels[] = {
     {"reduce_scatter_tensor_coalesced_", scatteredRows, Into::Output},
     {"alltoall_base_", exchanged, Into::Output},
     {"barrier", met, Into::Input},
+    {"monitored_barrier_", met, Into::Input},
     {"send", sentTo, Into::Input},
     {"recv_", received, Into::Input},
 };
-
-Result<void> write(const Tensor& to, const Tensor& from) {
-  if (to.numel() != from.numel())
-    return fail(ErrorCode::ShapeMismatch, "a collective gave {} for a tensor of {}", describe(from), describe(to));
-  KERF_TRY(const Tensor shaped, callTensorOp("aten.reshape.default"_op, {from, intList(to.sizes())}));
-  KERF_CHECK(callOp("aten.copy_.default"_op, {to, shaped}));
-  return {};
-}
 
 /// The op's result where it writes: the tensors and the Work, the tensor alone, or the Work alone.
 Value written(const BoundArguments& args, std::size_t argument) {
@@ -129,7 +117,7 @@ Result<Value> run(const RankKernel& kernel, const RankCall& call) {
   const std::vector<Tensor> targets = tensorsAt(args, target);
   if (targets.size() != results.size())
     return mismatch(args, "{} tensors to write into for {} results", targets.size(), results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) KERF_CHECK(write(targets[i], results[i]));
+  for (std::size_t i = 0; i < results.size(); ++i) KERF_CHECK(writeInto(targets[i], results[i]));
   return written(args, target);
 }
 
@@ -199,10 +187,15 @@ Result<Group> RankKernels::groupOf(const BoundArguments& args) const {
 Result<Value> RankKernels::collective(const BoundArguments& args) {
   std::string_view name = args.op->schema.name;
   name.remove_prefix(name.rfind(':') + 1);
+  const ListKernel lists = findListKernel(name);
   const auto* kernel = std::ranges::find(kernels, name, &RankKernel::name);
-  if (kernel == std::end(kernels))
+  if (lists == nullptr && kernel == std::end(kernels))
     return fail(ErrorCode::UnsupportedOp, "{} is not run between simulated ranks", args.opName());
   KERF_TRY(const Group group, groupOf(args));
+  if (lists != nullptr) {
+    KERF_CHECK(lists({{args}, m_ranks, group}));
+    return written(args, 0);
+  }
   return run(*kernel, {{args}, m_ranks, group});
 }
 

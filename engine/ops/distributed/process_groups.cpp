@@ -49,6 +49,24 @@ constexpr OpRow processGroupRows[] = {
     collective("c10d::reduce_scatter_tensor_coalesced_(Tensor(a!)[] outputs, Tensor[] inputs" KERF_REDUCING KERF_ASYNC
                " -> Any",
                workOnly),
+    collective("c10d::allgather_(Tensor(a!)[][] output_tensors, Tensor[] input_tensors, Any process_group" KERF_ASYNC
+               " -> (Tensor(a!)[][], Any)",
+               writtenAndWork),
+    collective("c10d::allgather_coalesced_(Tensor(a!)[][] output_lists, Tensor[] input_list, Any process_group, bool "
+               "asyncOp=True) -> Any",
+               workOnly),
+    collective("c10d::reduce_scatter_(Tensor(a!)[] output_tensors, Tensor[][] input_tensors" KERF_REDUCING KERF_ASYNC
+               " -> (Tensor(a!)[], Any)",
+               writtenAndWork),
+    collective("c10d::gather_(Tensor(a!)[][] output_tensors, Tensor[] input_tensors, Any process_group, int "
+               "root_rank" KERF_ASYNC " -> Any",
+               workOnly),
+    collective("c10d::scatter_(Tensor(a!)[] output_tensors, Tensor[][] input_tensors, Any process_group, int "
+               "root_rank" KERF_ASYNC " -> (Tensor(a!)[], Any)",
+               writtenAndWork),
+    collective("c10d::monitored_barrier_(Tensor tensor, Any process_group, int[] device_ids, int timeout, bool "
+               "wait_all_ranks=True) -> ()",
+               workOnly),
     collective("c10d::alltoall_(Tensor(a!)[] output_tensors, Tensor[] input_tensors, Any process_group" KERF_ASYNC
                " -> (Tensor(a!)[], Any)",
                writtenAndWork),

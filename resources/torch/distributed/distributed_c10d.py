@@ -507,11 +507,11 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
 
 
 def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
-    """all_gather of each tensor."""
+    """all_gather of each tensor: output_tensor_lists[i][k] is tensor k of rank i."""
     if _outside(group):
         return None
-    for parts, tensor in zip(output_tensor_lists, input_tensor_list):
-        all_gather(parts, tensor, group)
+    for place, tensor in enumerate(input_tensor_list):
+        all_gather([parts[place] for parts in output_tensor_lists], tensor, group)
     return _done(async_op, output_tensor_lists)
 
 
