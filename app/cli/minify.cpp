@@ -131,8 +131,7 @@ Result<int> minifyEachRank(Context& context, const MinifyRequest& request, const
 
 Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
   KERF_TRY(const bool isOfRanks, meansRanks(context, arguments.request.graph.text));
-  if (isOfRanks)
-    return minifyEachRank(context, arguments.request, arguments.against, *arguments.placing);
+  if (isOfRanks) return minifyEachRank(context, arguments.request, arguments.against, *arguments.placing);
   if (!arguments.against.empty())
     return fail(ErrorCode::BadUsage, "{} is no folder of ranks: one graph is minified by itself",
                 arguments.request.graph.text);

@@ -78,9 +78,10 @@ void printProofs(const ShardingProofs& proofs) {
   }
   std::vector<std::string> counts;
   for (const auto& [verdict, count] : ops) counts.push_back(fmt::format("{} {}", count, verdict));
-  fmt::print("{} ({}): {} combinations of placements right, {} wrong, {} with a cheaper placement that the rule lacks, {}\n",
-             counted(std::int64_t(proofs.ops.size()), "overload"), fmt::join(counts, ", "), right, wrong, missing,
-             durationText(proofs.time));
+  fmt::print(
+      "{} ({}): {} combinations of placements right, {} wrong, {} with a cheaper placement that the rule lacks, {}\n",
+      counted(std::int64_t(proofs.ops.size()), "overload"), fmt::join(counts, ", "), right, wrong, missing,
+      durationText(proofs.time));
 }
 
 Json proofsJson(const ShardingProofs& proofs) {

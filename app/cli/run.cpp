@@ -90,8 +90,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
 /// A folder with a file for each rank: all of them together.
 Result<int> runEachRank(Context& context, const RunRequest& request) {
   if (!request.expect.empty() || !request.then.empty() || request.profile || request.memory)
-    return fail(ErrorCode::BadUsage,
-                "ranks run together: recorded outputs, other sizes and profiles are of one graph");
+    return fail(ErrorCode::BadUsage, "ranks run together: recorded outputs, other sizes and profiles are of one graph");
   if (!request.passes.usual() || request.graph.stage == "joint")
     return fail(ErrorCode::BadUsage, "ranks run together: their graphs run as they are, without passes and training");
   RankRunsRequest ranks{.graph = request.graph, .backend = request.backend, .dtype = request.dtype};

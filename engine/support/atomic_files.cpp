@@ -20,7 +20,8 @@ Result<AtomicFiles> AtomicFiles::in(const fs::path& folder) {
     absent.push_back(above);
   for (const fs::path& one : absent | std::views::reverse) {
     if (!fs::create_directory(one, error) && error)
-      return fail(Error{ErrorCode::Environment, fmt::format("cannot make the folder: {}", error.message()), one.string()});
+      return fail(
+          Error{ErrorCode::Environment, fmt::format("cannot make the folder: {}", error.message()), one.string()});
     files.m_made.push_back(one);
   }
   return files;

@@ -28,7 +28,7 @@ class AtomicFiles {
  private:
   explicit AtomicFiles(std::filesystem::path folder) : m_folder(std::move(folder)) {}
   std::filesystem::path m_folder;
-  std::vector<std::filesystem::path> m_made;  ///< folders, the outermost first
+  std::vector<std::filesystem::path> m_made;   ///< folders, the outermost first
   std::vector<std::filesystem::path> m_fresh;  ///< files that were not there before
   std::deque<AtomicFile> m_files;
 };

@@ -347,8 +347,9 @@ TEST(FlightForms, MayDifferFromRankToRank) {
 }
 
 TEST(FlightForms, OtherTextsAreNoRecords) {
-  for (const char* text : {"{\"entries\": 3}", "[{\"pg_config\": {}}]", "{\"other\": {\"pg_config\": {}}}", "graph():",
-                           "{\"event\": \"x\"}\n{\"pg_config\": {}}", "class GraphModule:", "(define x)", "", "}", "{"}) {
+  for (const char* text :
+       {"{\"entries\": 3}", "[{\"pg_config\": {}}]", "{\"other\": {\"pg_config\": {}}}",
+        "graph():", "{\"event\": \"x\"}\n{\"pg_config\": {}}", "class GraphModule:", "(define x)", "", "}", "{"}) {
     const auto folder = recordsFolder("flight_none", {text});
     EXPECT_FALSE(isFlightRecord(folder / "nccl_trace_rank_0")) << text;
     std::filesystem::remove_all(folder);

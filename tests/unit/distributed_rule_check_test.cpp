@@ -73,8 +73,8 @@ TEST(ShardingRules, AreRightForComplexTensors) {
 }
 
 TEST(ShardingRules, SayWhyAnOpIsLeftOut) {
-  const auto proofs =
-      checkShardingRules(recordingsFolder() / "opinfo", {.pattern = "aten.nonzero.default", .samples = 1, .isWide = true});
+  const auto proofs = checkShardingRules(recordingsFolder() / "opinfo",
+                                         {.pattern = "aten.nonzero.default", .samples = 1, .isWide = true});
   ASSERT_TRUE(proofs) << proofs.error().text();
   ASSERT_EQ(proofs->size(), 1U);
   EXPECT_EQ(proofs->front().samples, 0);

@@ -183,26 +183,27 @@ TEST(ProgramRanks, LossOfShardedClassesIsThatOfTheWhole) {
 
 /// What scripts of PyTorch's own pages import.
 TEST(ProgramRanks, NamesOfPyTorchsPagesAreThere) {
-  const std::string text = usesDTensor +
-                           "import torch.distributed.nn.functional, torch.distributed._functional_collectives as funcol\n"
-                           "import torch.multiprocessing as mp\n"
-                           "from torch.distributed._composable.fsdp import fully_shard as older\n"
-                           "from torch.distributed._composable.replicate import replicate\n"
-                           "from torch.distributed._tensor import DeviceMesh, distribute_module\n"
-                           "from torch.distributed._tensor.api import DTensor as D\n"
-                           "from torch.distributed._tensor.placement_types import Shard as S\n"
-                           "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
-                           "from torch.distributed.elastic.multiprocessing.errors import record\n"
-                           "from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard\n"
-                           "from torch.distributed.optim import ZeroRedundancyOptimizer\n"
-                           "from torch.distributed.tensor.debug import CommDebugMode, visualize_sharding\n"
-                           "from torch.distributed.tensor.device_mesh import init_device_mesh as i\n"
-                           "from torch.distributed.tensor.experimental import implicit_replication, local_map\n"
-                           "print(D is DTensor, S is Shard, older is fully_shard, record(print) is print,\n"
-                           "      dist.get_backend_config(), dist.get_pg_count(), dist.get_debug_level().name,\n"
-                           "      dist.get_default_backend_for_device('cuda:1'), dist.supports_complex(dist.ReduceOp.SUM))\n"
-                           "try: dist.TCPStore\n"
-                           "except AttributeError as error: print('PyTorch has it' in str(error))\n";
+  const std::string text =
+      usesDTensor +
+      "import torch.distributed.nn.functional, torch.distributed._functional_collectives as funcol\n"
+      "import torch.multiprocessing as mp\n"
+      "from torch.distributed._composable.fsdp import fully_shard as older\n"
+      "from torch.distributed._composable.replicate import replicate\n"
+      "from torch.distributed._tensor import DeviceMesh, distribute_module\n"
+      "from torch.distributed._tensor.api import DTensor as D\n"
+      "from torch.distributed._tensor.placement_types import Shard as S\n"
+      "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
+      "from torch.distributed.elastic.multiprocessing.errors import record\n"
+      "from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard\n"
+      "from torch.distributed.optim import ZeroRedundancyOptimizer\n"
+      "from torch.distributed.tensor.debug import CommDebugMode, visualize_sharding\n"
+      "from torch.distributed.tensor.device_mesh import init_device_mesh as i\n"
+      "from torch.distributed.tensor.experimental import implicit_replication, local_map\n"
+      "print(D is DTensor, S is Shard, older is fully_shard, record(print) is print,\n"
+      "      dist.get_backend_config(), dist.get_pg_count(), dist.get_debug_level().name,\n"
+      "      dist.get_default_backend_for_device('cuda:1'), dist.supports_complex(dist.ReduceOp.SUM))\n"
+      "try: dist.TCPStore\n"
+      "except AttributeError as error: print('PyTorch has it' in str(error))\n";
   const std::string said = "True True True True cpu:gloo,cuda:gloo 1 OFF nccl True\nTrue\n";
   EXPECT_EQ(printedBy(2, text), (Texts{said, said}));
 }
@@ -268,7 +269,8 @@ TEST(ProgramRanks, CollectivesHaveGradients) {
       "w = torch.tensor([1.0, 2.0], requires_grad=True)\n"
       "(nn.all_to_all_single(torch.zeros(2), w) * torch.tensor([1.0, 10.0]) * (rank + 1)).sum().backward()\n"
       "print(x.grad.tolist(), y.grad.tolist(), z.grad.tolist(), w.grad.tolist())\n";
-  EXPECT_EQ(printedBy(2, text), (Texts{"[3.0, 0.0] [3.0] [0.0] [1.0, 2.0]\n", "[3.0, 0.0] [30.0] [3.0] [10.0, 20.0]\n"}));
+  EXPECT_EQ(printedBy(2, text),
+            (Texts{"[3.0, 0.0] [3.0] [0.0] [1.0, 2.0]\n", "[3.0, 0.0] [30.0] [3.0] [10.0, 20.0]\n"}));
 }
 
 TEST(ProgramRanks, DataParallelRanksMayReachDifferentParameters) {
@@ -302,8 +304,8 @@ TEST(ProgramRanks, HooksReduceGradientsAndOptimizersShareTheirState) {
       "told = sorted(optimizer.state_dict()['state']) if rank == 0 else None\n"
       "print(net.module.weight.grad.tolist(), [round(m, 3) for m in moved], torch.equal(*seen),\n"
       "      len(optimizer.optim.state), told)\n";
-  EXPECT_EQ(printedBy(2, text), (Texts{"[[2.0, 4.0]] [0.5, 0.5] True 1 [0, 1]\n",
-                                       "[[2.0, 4.0]] [0.5, 0.5] True 1 None\n"}));
+  EXPECT_EQ(printedBy(2, text),
+            (Texts{"[[2.0, 4.0]] [0.5, 0.5] True 1 [0, 1]\n", "[[2.0, 4.0]] [0.5, 0.5] True 1 None\n"}));
 }
 
 /// The first pages on writing distributed programs start processes by hand.

@@ -35,7 +35,8 @@ std::vector<std::pair<int, std::filesystem::path>> rankFiles(const std::filesyst
 Result<void> checkOnlyRankFiles(const std::filesystem::path& folder, const std::vector<std::string>& names) {
   for (const auto& [rank, path] : rankFiles(folder))
     if (std::ranges::find(names, path.filename().string()) == names.end())
-      return fail(ErrorCode::BadUsage, "{} is there already, and would count as rank {} beside what is written: name a new folder",
+      return fail(ErrorCode::BadUsage,
+                  "{} is there already, and would count as rank {} beside what is written: name a new folder",
                   path.string(), rank);
   return {};
 }

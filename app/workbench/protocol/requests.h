@@ -50,9 +50,9 @@
                                                       macro(ShardRequest) macro(RanksRequest)                         \
                                                           macro(ShardingCheckRequest) macro(AuditRequest)             \
                                                               macro(RankRunsRequest) macro(MinifyRanksRequest)        \
-                                                                  macro(HasRanksRequest)                              \
-                                                                  macro(TrainExampleRequest) macro(AlignRequest)      \
-                                                                      macro(AbsentNamesRequest) macro(BackendsRequest)
+                                                                  macro(HasRanksRequest) macro(TrainExampleRequest)   \
+                                                                      macro(AlignRequest) macro(AbsentNamesRequest)   \
+                                                                          macro(BackendsRequest)
 
 namespace kerf::workbench {
 

@@ -136,7 +136,8 @@ Result<void> writeRanks(const std::vector<RankProgram>& programs, const Searched
     KERF_CHECK(writeGraph(programs[rank], searched.sources.sources[rank], fmt::format("rank{}.py", rank), folder));
   if (!searched.hasWhole()) return {};
   KERF_CHECK(writeGraph(programs.back(), *searched.whole, "whole.py", folder));
-  return writeTextFile(shardingText(shardingOfNodes(programs[0].module.graph, searched.sharding)), folder / shardingFile);
+  return writeTextFile(shardingText(shardingOfNodes(programs[0].module.graph, searched.sharding)),
+                       folder / shardingFile);
 }
 
 Result<MinifiedRanks> minifiedIn(Workbench& bench, const MinifyRanksRequest& request, const Job& job) {

@@ -180,7 +180,7 @@ using RankWork = std::function<Result<RankOutcome>(const RankWorld&)>;
 
 /// In a child, or in this process where mpirun started it as a rank: MPI must not be forked.
 Result<RankOutcome> outcomeOver(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
-                              const RankWork& work) {
+                                const RankWork& work) {
   const bool wantsDevices = isCompiled && request.backend == "cuda";
   if (startedByMpirun() > 1) {
     const auto timeout = request.timeout.count() > 0 ? request.timeout : std::chrono::seconds(30);

@@ -151,9 +151,8 @@ Result<ShardingProofs> perform(Workbench&, const ShardingCheckRequest& request, 
       return fail(ErrorCode::NotFound, "no recorded call is of an op that is named like '{}'", request.pattern);
     ShardingProofs answer;
     for (const RuleProof& proof : proofs)
-      answer.ops.push_back(
-          {proof.op, proof.samples, proof.right, proof.wrong, proof.refused, proof.missing, proof.findings,
-           proof.complex, proof.left});
+      answer.ops.push_back({proof.op, proof.samples, proof.right, proof.wrong, proof.refused, proof.missing,
+                            proof.findings, proof.complex, proof.left});
     answer.time = std::chrono::steady_clock::now() - start;
     return answer;
   };

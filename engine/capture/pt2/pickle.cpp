@@ -10,23 +10,25 @@ namespace kerf::inline capture::pt2 {
 
 const std::array<PickleMachine::Step, 256>& PickleMachine::steps() {
   static const std::array<Step, 256> table = [] {
-    const Row rows[] = {{0x80, &PickleMachine::protocol},    {0x95, &PickleMachine::frame},       {'(', &PickleMachine::mark},
-                        {'N', &PickleMachine::none},         {0x88, &PickleMachine::yes},         {0x89, &PickleMachine::no},
-                        {')', &PickleMachine::emptyTuple},   {']', &PickleMachine::emptyList},    {'}', &PickleMachine::emptyDict},
-                        {'t', &PickleMachine::tuple},        {0x85, &PickleMachine::tuple1},      {0x86, &PickleMachine::tuple2},
-                        {0x87, &PickleMachine::tuple3},      {'a', &PickleMachine::append},       {'e', &PickleMachine::appends},
-                        {'s', &PickleMachine::setItem},      {'u', &PickleMachine::setItems},     {'K', &PickleMachine::int1},
-                        {'M', &PickleMachine::int2},         {'J', &PickleMachine::int4},         {0x8a, &PickleMachine::long1},
-                        {'G', &PickleMachine::binFloat},     {0x8c, &PickleMachine::unicode1},    {'X', &PickleMachine::unicode4},
-                        {0x8d, &PickleMachine::unicode8},    {'C', &PickleMachine::bytes1},       {'B', &PickleMachine::bytes4},
-                        {'q', &PickleMachine::put1},         {'r', &PickleMachine::put4},         {0x94, &PickleMachine::memoizeNext},
-                        {'h', &PickleMachine::get1},         {'j', &PickleMachine::get4},         {'c', &PickleMachine::global},
-                        {0x93, &PickleMachine::stackGlobal}, {'Q', &PickleMachine::persistentId}, {'R', &PickleMachine::reduce},
-                        {'b', &PickleMachine::build},        {'0', &PickleMachine::popOne},       {'.', &PickleMachine::stop},
-{'I', &PickleMachine::intLine}, {'L', &PickleMachine::longLine}, {'F', &PickleMachine::floatLine},
-{'S', &PickleMachine::stringLine}, {'V', &PickleMachine::unicodeLine}, {'p', &PickleMachine::putLine},
-{'g', &PickleMachine::getLine}, {'l', &PickleMachine::list}, {'d', &PickleMachine::dict},
-{'U', &PickleMachine::string1}, {'T', &PickleMachine::string4}, {'2', &PickleMachine::dup}, {'1', &PickleMachine::popMark}};
+    const Row rows[] = {
+        {0x80, &PickleMachine::protocol},    {0x95, &PickleMachine::frame},       {'(', &PickleMachine::mark},
+        {'N', &PickleMachine::none},         {0x88, &PickleMachine::yes},         {0x89, &PickleMachine::no},
+        {')', &PickleMachine::emptyTuple},   {']', &PickleMachine::emptyList},    {'}', &PickleMachine::emptyDict},
+        {'t', &PickleMachine::tuple},        {0x85, &PickleMachine::tuple1},      {0x86, &PickleMachine::tuple2},
+        {0x87, &PickleMachine::tuple3},      {'a', &PickleMachine::append},       {'e', &PickleMachine::appends},
+        {'s', &PickleMachine::setItem},      {'u', &PickleMachine::setItems},     {'K', &PickleMachine::int1},
+        {'M', &PickleMachine::int2},         {'J', &PickleMachine::int4},         {0x8a, &PickleMachine::long1},
+        {'G', &PickleMachine::binFloat},     {0x8c, &PickleMachine::unicode1},    {'X', &PickleMachine::unicode4},
+        {0x8d, &PickleMachine::unicode8},    {'C', &PickleMachine::bytes1},       {'B', &PickleMachine::bytes4},
+        {'q', &PickleMachine::put1},         {'r', &PickleMachine::put4},         {0x94, &PickleMachine::memoizeNext},
+        {'h', &PickleMachine::get1},         {'j', &PickleMachine::get4},         {'c', &PickleMachine::global},
+        {0x93, &PickleMachine::stackGlobal}, {'Q', &PickleMachine::persistentId}, {'R', &PickleMachine::reduce},
+        {'b', &PickleMachine::build},        {'0', &PickleMachine::popOne},       {'.', &PickleMachine::stop},
+        {'I', &PickleMachine::intLine},      {'L', &PickleMachine::longLine},     {'F', &PickleMachine::floatLine},
+        {'S', &PickleMachine::stringLine},   {'V', &PickleMachine::unicodeLine},  {'p', &PickleMachine::putLine},
+        {'g', &PickleMachine::getLine},      {'l', &PickleMachine::list},         {'d', &PickleMachine::dict},
+        {'U', &PickleMachine::string1},      {'T', &PickleMachine::string4},      {'2', &PickleMachine::dup},
+        {'1', &PickleMachine::popMark}};
     std::array<Step, 256> filled{};
     for (const Row& row : rows) filled[row.code] = row.step;
     return filled;

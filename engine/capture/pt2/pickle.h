@@ -39,9 +39,9 @@ struct PickleValue {
     Mark
   };
   Kind kind = Kind::None;
-  std::int64_t integer = 0;          ///< Bool, Int; Storage and Tensor: index in Pickle::tensors
-  double real = 0;                   ///< Float
-  std::string text = {};             ///< String, Bytes, Name ("torch.FloatStorage")
+  std::int64_t integer = 0;               ///< Bool, Int; Storage and Tensor: index in Pickle::tensors
+  double real = 0;                        ///< Float
+  std::string text = {};                  ///< String, Bytes, Name ("torch.FloatStorage")
   std::vector<std::uint32_t> items = {};  ///< List, Tuple; Dict: key, value, key, value, …
 };
 

@@ -98,16 +98,15 @@ Result<std::string> runOnRank(const RuleSample& sample, MeshRank& rank, const st
 Verdict runCombination(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements) {
   std::vector<std::string> texts(std::size_t(mesh.ranks()));
   std::vector<int> issued(std::size_t(mesh.ranks()));
-  const auto results =
-      runRanks(mesh.ranks(),
-               [&](Communicator& link) -> Result<void> {
-                 const RandomScope random;
-                 MeshRank rank(mesh, link);
-                 const auto at = std::size_t(link.rank());
-                 KERF_TRY(texts[at], runOnRank(sample, rank, placements, issued[at]));
-                 return {};
-               },
-               {.timeout = std::chrono::seconds(10)});
+  const auto results = runRanks(mesh.ranks(),
+                                [&](Communicator& link) -> Result<void> {
+                                  const RandomScope random;
+                                  MeshRank rank(mesh, link);
+                                  const auto at = std::size_t(link.rank());
+                                  KERF_TRY(texts[at], runOnRank(sample, rank, placements, issued[at]));
+                                  return {};
+                                },
+                                {.timeout = std::chrono::seconds(10)});
   const Result<void> ran = firstCause(results);
   const bool isRefusal = !ran && ran.error().code == ErrorCode::UnsupportedOp;
   if (!ran) return {isRefusal ? Verdict::Kind::Refused : Verdict::Kind::Wrong, ran.error().text()};
@@ -149,7 +148,8 @@ bool needsNoCommunication(const RuleSample& sample, const std::vector<Placements
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < sample.tensors.size(); ++i) {
       const auto copy = sample.tensors[i].clone();
-      const auto part = copy ? partUnder(placements[i], *copy, mesh, mesh.coordinate(r)) : std::unexpected(copy.error());
+      const auto part =
+          copy ? partUnder(placements[i], *copy, mesh, mesh.coordinate(r)) : std::unexpected(copy.error());
       if (!part || part->local.numel() == 0) return false;
       parts.push_back(part->local);
     }
@@ -207,7 +207,8 @@ void judge(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<P
 std::uint64_t combinationsOf(const RuleSample& sample, const RuleCheckOptions& options) {
   constexpr std::int64_t smallSample = 4096, fewest = 8;
   const std::int64_t elements = std::max(sample.elements(), smallSample);
-  return std::uint64_t(std::max(options.combinations * smallSample / elements, std::min<std::int64_t>(fewest, options.combinations)));
+  return std::uint64_t(
+      std::max(options.combinations * smallSample / elements, std::min<std::int64_t>(fewest, options.combinations)));
 }
 
 void prove(const RuleSample& sample, const DeviceMesh& mesh, const RuleCheckOptions& options, RuleProof& proof) {

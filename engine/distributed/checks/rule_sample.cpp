@@ -183,11 +183,11 @@ Result<RuleSample> ruleSample(const RecordedCall& call, const OpInfo& op, bool i
   }
   const auto [args, kwargs] = sample.with(copies);
   const auto plain = referenceOps().call(op.id, args, kwargs);
-  if (!plain)
-    return fail(ErrorCode::BadInput, "it does not run in {}", isComplex ? "complex128" : "float64");
+  if (!plain) return fail(ErrorCode::BadInput, "it does not run in {}", isComplex ? "complex128" : "float64");
   collectResults(*plain, sample.plain);
   if (mayWrite(op)) sample.after = copies;
-  if (sample.plain.empty() && sample.after.empty()) return fail(ErrorCode::BadInput, "it gives no tensor and no number");
+  if (sample.plain.empty() && sample.after.empty())
+    return fail(ErrorCode::BadInput, "it gives no tensor and no number");
   return sample;
 }
 

@@ -33,9 +33,7 @@ class FlightJsonReader : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t value, const string_t&) override {
     return add({.kind = PickleValue::Kind::Float, .real = value});
   }
-  bool string(string_t& value) override {
-    return add({.kind = PickleValue::Kind::String, .text = std::move(value)});
-  }
+  bool string(string_t& value) override { return add({.kind = PickleValue::Kind::String, .text = std::move(value)}); }
   bool binary(binary_t&) override { return false; }
   bool key(string_t& value) override { return string(value); }
   bool start_object(std::size_t) override { return open(PickleValue::Kind::Dict); }
@@ -119,9 +117,8 @@ bool looksLikeFlightJson(std::string_view head) {
   const auto keys = outerKeys(head);
   const auto has = [&](std::string_view key) { return std::ranges::find(keys, key) != keys.end(); };
   if (has("pg_config") || has("pg_status")) return true;
-  return has("entries") && std::ranges::any_of(entryKeys, [&](std::string_view key) {
-           return head.find(key) != std::string_view::npos;
-         });
+  return has("entries") &&
+         std::ranges::any_of(entryKeys, [&](std::string_view key) { return head.find(key) != std::string_view::npos; });
 }
 
 Result<Pickle> readFlightJson(std::string_view text, std::size_t maxValues) {

@@ -388,8 +388,8 @@ std::vector<int> absentRanks(const std::vector<int>& present, const std::vector<
 
 Result<RanksDiagnosis> diagnoseRanks(const std::filesystem::path& path) {
   if (std::error_code ignored; std::filesystem::is_regular_file(path, ignored) && isFlightRecord(path))
-    return fail(ErrorCode::BadInput, "{} is the flight record of one rank: give the folder that holds those of all ranks",
-                path.string());
+    return fail(ErrorCode::BadInput,
+                "{} is the flight record of one rank: give the folder that holds those of all ranks", path.string());
   KERF_TRY(const std::vector<FlightLog> flights, readFlights(path));
   KERF_TRY(std::vector<Capture> captures, openLogs(path));
   const std::map<int, TornLog> torn = tornLogs(captures);

@@ -151,9 +151,12 @@ struct ListKernelRow {
   std::string_view name;
   ListKernel run;
 };
-constexpr ListKernelRow listKernels[] = {{"allgather_", allGatherLists},          {"allgather_coalesced_", allGatherCoalesced},
-                                         {"reduce_scatter_", reduceScatterLists}, {"gather_", gatherLists},
-                                         {"scatter_", scatterLists},              {"alltoall_", exchangeLists}};
+constexpr ListKernelRow listKernels[] = {{"allgather_", allGatherLists},
+                                         {"allgather_coalesced_", allGatherCoalesced},
+                                         {"reduce_scatter_", reduceScatterLists},
+                                         {"gather_", gatherLists},
+                                         {"scatter_", scatterLists},
+                                         {"alltoall_", exchangeLists}};
 
 }  // namespace
 
