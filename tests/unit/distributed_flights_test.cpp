@@ -330,7 +330,7 @@ TEST(FlightForms, TextPicklesAndJsonSayTheSame) {
     EXPECT_EQ(found->culprit->number, 7);
     EXPECT_EQ(found->culprit->collective, "all_reduce of f32[4, 3] (started)");
     EXPECT_EQ(found->culprit->mismatch, "all_reduce of f32[6, 3] (started)");
-    EXPECT_EQ(found->culprit->group, "group '0 (default_pg)'");
+    EXPECT_EQ(found->culprit->group, "group 0 (default_pg)");
   }
 }
 

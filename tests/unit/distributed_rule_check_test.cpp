@@ -81,6 +81,18 @@ TEST(ShardingRules, SayWhyAnOpIsLeftOut) {
   EXPECT_EQ(proofs->front().left, std::vector<std::string>{"sizes or numbers that it gives depend on values"});
 }
 
+/// Rows that a mask hides must not move while they are masked, and shards must not be gathered under it.
+TEST(ShardingRules, MasksStayWithTheirRows) {
+  for (const char* op : {"aten.transpose.int", "aten.permute.default", "aten.view.default", "aten.unsqueeze.default",
+                         "aten.slice.Tensor", "aten.select.int", "aten.cat.default", "aten.mul.Tensor"}) {
+    const RuleCheckOptions options{.pattern = op, .samples = 2, .combinations = 120, .isWide = true};
+    const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", options);
+    ASSERT_TRUE(proofs) << proofs.error().text();
+    for (const RuleProof& proof : *proofs)
+      EXPECT_EQ(proof.wrong, 0) << proof.op << ": " << (proof.findings.empty() ? "" : proof.findings[0]);
+  }
+}
+
 /// Parts of a tensor put together again, from what ranks have under every placement.
 TEST(ShardingRules, PartsAreThoseOfTheWhole) {
   const auto mesh = DeviceMesh::ofSizes({2, 2});

@@ -30,18 +30,18 @@ Replay interpretedOver(const RankWorld& world, const std::vector<RankProgram>& p
 }
 
 /// What a run of the ranks came to, with what each of them gives where that is to be saved.
-struct RankOutcome {
+struct RunOfRanks {
   RankRunsDoc doc;
   std::vector<ValueList> outputs;
 
-  RankOutcome() = default;
-  RankOutcome(RankRunsDoc made) : doc(std::move(made)) {}  // NOLINT: most purposes have a document alone
+  RunOfRanks() = default;
+  RunOfRanks(RankRunsDoc made) : doc(std::move(made)) {}  // NOLINT: most purposes have a document alone
 
   KERF_FIELDS(doc, outputs)
 };
 
-Result<RankOutcome> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
-                            const CompileOptions& compile, const RankWorld& world) {
+Result<RunOfRanks> runOnly(const std::vector<RankProgram>& given, const RankRunsRequest& request,
+                           const CompileOptions& compile, const RankWorld& world) {
   std::vector<RankProgram> programs = given;
   if (request.dtype == "f64") {
     KERF_TRY(programs, ranksInFloat64(given));
@@ -52,7 +52,7 @@ Result<RankOutcome> runOnly(const std::vector<RankProgram>& given, const RankRun
   else
     replay = replayCompiled(programs, compile, world);
   KERF_CHECK(replay);
-  RankOutcome outcome;
+  RunOfRanks outcome;
   RankRunsDoc& doc = outcome.doc;
   if (!replay->ran) {
     doc.failure = replay->ran.error().text();
@@ -176,11 +176,11 @@ Result<RankRunsDoc> verifyStages(const RankStages& stages, const RankWorld& worl
   return doc;
 }
 
-using RankWork = std::function<Result<RankOutcome>(const RankWorld&)>;
+using RankWork = std::function<Result<RunOfRanks>(const RankWorld&)>;
 
 /// In a child, or in this process where mpirun started it as a rank: MPI must not be forked.
-Result<RankOutcome> outcomeOver(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
-                                const RankWork& work) {
+Result<RunOfRanks> outcomeOver(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
+                               const RankWork& work) {
   const bool wantsDevices = isCompiled && request.backend == "cuda";
   if (startedByMpirun() > 1) {
     const auto timeout = request.timeout.count() > 0 ? request.timeout : std::chrono::seconds(30);
@@ -189,7 +189,7 @@ Result<RankOutcome> outcomeOver(const RankRunsRequest& request, int ranks, bool 
     if (outcome) outcome->doc.ownRank = world.processes->rank();
     return outcome;
   }
-  const std::function body = [&]() -> Result<RankOutcome> {  // the CUDA driver must not be asked before it is there
+  const std::function body = [&]() -> Result<RunOfRanks> {  // the CUDA driver must not be asked before it is there
     if (!isCompiled) return work({});
     KERF_TRY(const RankWorld world, rankWorld(wantsDevices, ranks));
     return work(world);
@@ -200,7 +200,7 @@ Result<RankOutcome> outcomeOver(const RankRunsRequest& request, int ranks, bool 
 /// The first process of mpirun saves, as it prints.
 Result<RankRunsDoc> overWorld(const RankRunsRequest& request, int ranks, bool isCompiled, const Job& job,
                               const RankWork& work) {
-  KERF_TRY(RankOutcome outcome, outcomeOver(request, ranks, isCompiled, job, work));
+  KERF_TRY(RunOfRanks outcome, outcomeOver(request, ranks, isCompiled, job, work));
   const bool isSaved = !request.save.empty() && outcome.doc.ownRank == 0 && outcome.doc.failure.empty();
   if (isSaved) KERF_CHECK(saveRanks(outcome.outputs, request));
   return std::move(outcome.doc);
@@ -258,7 +258,7 @@ Result<RankRunsDoc> performOn(Workbench& bench, const RankRunsRequest& request, 
   options.compile.cache = bench.codeCache(job);
   for (const RankProgram& program : own.programs) KERF_CHECK(checkOptions(program.module, options.compile));
   const int ranks = int(own.programs.size());
-  return overWorld(request, ranks, true, job, [&](const RankWorld& world) -> Result<RankOutcome> {
+  return overWorld(request, ranks, true, job, [&](const RankWorld& world) -> Result<RunOfRanks> {
     if (request.purpose == Purpose::Run) return runOnly(own.programs, request, options.compile, world);
     return compareRanks(own.programs, options.compile, options.compare, world);
   });

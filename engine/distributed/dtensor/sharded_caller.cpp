@@ -32,6 +32,34 @@ bool isElementwise(const OpInfo& op) {
   return has(op.traits, OpTrait::Pointwise) || (base != nullptr && has(base->traits, OpTrait::Pointwise));
 }
 
+/// Whether every row of a result comes from the same row of the operand.
+bool keepsRows(const OpInfo& op) {
+  static const std::vector<OpId> same{"aten.clone.default"_op, "aten.contiguous.default"_op, "aten.detach.default"_op,
+                                      "aten.alias.default"_op, "aten._to_copy.default"_op,   "aten.zero_.default"_op};
+  return isElementwise(op) || std::ranges::find(same, op.id) != same.end();
+}
+
+/// Whether all operands that a strategy places under a mask are under it already, and stay as they are.
+bool staysMasked(const ShardingCall& call, const Strategy& strategy, std::size_t meshDim, const Placement& mask) {
+  if (!keepsRows(*call.args.op)) return false;
+  for (std::size_t i = 0; i < strategy.inputs.size(); ++i)
+    if (strategy.inputs[i][meshDim] == mask && strategy.inputs[i] != call.operands[i].spec.placements) return false;
+  return true;
+}
+
+/// A mask fits the rows of its lookup: where rows move, other placements of the operand change, or another operand would
+/// come under it, what is masked is reduced first.
+void reduceMasks(const ShardingCall& call, Strategy& strategy) {
+  for (const ShardedOperand& operand : call.operands)
+    for (std::size_t d = 0; d < operand.spec.placements.size(); ++d) {
+      const Placement& mask = operand.spec.placements[d];
+      if (mask.kind != Placement::Kind::MaskPartial || staysMasked(call, strategy, d, mask)) continue;
+      for (auto* const all : {&strategy.inputs, &strategy.outputs})
+        for (Placements& placements : *all)
+          if (d < placements.size() && placements[d] == mask) placements[d] = Placement::replicate();
+    }
+}
+
 /// Gradients of means divide by the number of elements, which a part has not: the argument that says so.
 std::optional<std::size_t> meanArgument(const BoundArguments& args) {
   if (!args.op->schema.name.ends_with("_backward")) return std::nullopt;
@@ -318,7 +346,8 @@ Result<Value> ShardedCaller::dispatch(const OpInfo& op, const ValueList& args, c
   collectTensors(shapes, outputs);
   m_dispatched.push_back(op.schema.qualifiedName());
   const ShardingCall call{bound, m_mesh, operands, outputs};
-  KERF_TRY(const Offer offer, offerOf(call));
+  KERF_TRY(Offer offer, offerOf(call));
+  for (Strategy& one : offer.strategies) reduceMasks(call, one);
   const Strategy strategy = cheapest(call, offer.strategies);
   KERF_CHECK(checkWrites(bound, operands, tensors, strategy));
   const int before = handles();

@@ -139,6 +139,9 @@ std::vector<RedistributeStep> planWithoutMasks(const Spec& from, const Placement
       const bool nested = to[i].isShard() && outerShards(current, i, to[i].dim) != outerShards(to, i, to[i].dim);
       step(i, nested ? Placement::replicate() : to[i]);
     }
+  // Parts of a sum are made last: parts of a product that are divided before they are multiplied give another one.
+  for (std::size_t i = 0; i < current.size(); ++i)
+    if (!current[i].isReplicate() || !to[i].isPartial()) step(i, to[i]);
   for (std::size_t i = 0; i < current.size(); ++i) step(i, to[i]);
   return steps;
 }

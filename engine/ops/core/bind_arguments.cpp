@@ -139,6 +139,8 @@ std::pair<std::string_view, std::int64_t> listType(std::string_view type) {
   return {type.substr(0, open), length};
 }
 
+std::optional<Value> convert(const Value& value, std::string_view type);
+
 /// A single value where a fixed-length int list is wanted stands for all of its items.
 std::optional<Value> convertList(const Value& value, std::string_view element, std::int64_t length) {
   ValueList items;
@@ -149,7 +151,7 @@ std::optional<Value> convertList(const Value& value, std::string_view element, s
     return Value(std::move(items));
   }
   for (const Value& item : value.list()) {
-    const auto converted = convertSingle(item, element);
+    const auto converted = element.ends_with(']') ? convert(item, element) : convertSingle(item, element);
     if (!converted) return {};
     items.push_back(*converted);
   }
