@@ -8,6 +8,7 @@
 #include "app/cli/text_table.h"
 #include "engine/support/log.h"
 #include "engine/support/printable.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -15,7 +16,7 @@ namespace {
 
 /// What Dynamo's log holds, as the engine wrote it.
 Json capturedJson(const ProgramDoc& doc) {
-  Json log = Json::parse(doc.captured, nullptr, false);
+  Json log = readJson<Json>(doc.captured);
   return log.is_object() ? log : Json::object();
 }
 

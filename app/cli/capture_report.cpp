@@ -9,6 +9,7 @@
 #include "app/cli/json_forms.h"
 #include "app/cli/text_table.h"
 #include "engine/support/log.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -143,7 +144,7 @@ Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log) {
 
 Json recordJson(const std::string& id, const RecordDoc& record) {
   const auto& entry = record.entry;
-  const auto metadata = Json::parse(record.metadata, nullptr, false);
+  const auto metadata = readJson<Json>(record.metadata);
   return {{"id", id},
           {"kind", entry.kind},
           {"name", entry.name},

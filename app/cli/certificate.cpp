@@ -7,6 +7,7 @@
 #include "app/cli/version.h"
 #include "engine/process/program.h"
 #include "engine/support/digest.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -91,7 +92,7 @@ Result<ToolAnswer> callTool(const Tool& tool, const Json& arguments, const std::
   line.insert(line.begin() + std::ptrdiff_t(tool.entry.words.size()), common.begin(), common.end());
   command.insert(command.end(), line.begin(), line.end());
   KERF_TRY(auto ended, runProgram(command, {}, timeout, stop, mostAnswer));
-  return ToolAnswer{ended.status, Json::parse(ended.output, nullptr, false), std::move(ended.errors)};
+  return ToolAnswer{ended.status, readJson<Json>(ended.output), std::move(ended.errors)};
 }
 
 Json steadyPart(const Json& answer) {

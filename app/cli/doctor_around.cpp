@@ -9,6 +9,7 @@
 #include "app/cli/python_package.h"
 #include "app/cli/studio_program.h"
 #include "app/workbench/cuda_state.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -27,7 +28,7 @@ Result<Json> askPython(const std::string& python) {
            runProgram({program.string(), (package / "kerf/environment.py").string()}, {}, importTime));
   // What libraries print goes before the last line.
   const std::size_t open = answer.output.rfind("\n{");
-  auto about = Json::parse(answer.output.substr(open == std::string::npos ? 0 : open + 1), nullptr, false);
+  auto about = readJson<Json>(std::string_view(answer.output).substr(open == std::string::npos ? 0 : open + 1));
   if (!about.is_object())
     return fail(ErrorCode::Environment, "{} ends with status {}", program.string(), answer.status);
   return about;

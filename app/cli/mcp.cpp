@@ -9,6 +9,7 @@
 #include "app/cli/interrupts.h"
 #include "app/cli/mcp_server.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -17,28 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t longestLine = 16 << 20;
-
-/// Whether lists and objects nest deeper than any request does.
-bool isDeep(std::string_view line) {
-  constexpr int most = 64;
-  int depth = 0;
-  bool isText = false;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    if (isText && line[at] == '\\')
-      ++at;
-    else if (line[at] == '"')
-      isText = !isText;
-    else if (!isText && (line[at] == '[' || line[at] == '{') && ++depth > most)
-      return true;
-    else if (!isText && (line[at] == ']' || line[at] == '}'))
-      --depth;
-  }
-  return false;
-}
+constexpr int deepestRequest = 64;
 
 Json parsed(const std::string& line) {
-  if (line.size() > longestLine || isDeep(line)) return Json(Json::value_t::discarded);
-  return Json::parse(line, nullptr, false);
+  if (line.size() > longestLine) return Json(Json::value_t::discarded);
+  return readJson<Json>(line, deepestRequest);
 }
 
 /// Lines of standard input, read beside the tool that runs, so that a cancellation reaches it.

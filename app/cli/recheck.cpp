@@ -8,6 +8,7 @@
 #include "app/cli/json_of.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::cli {
 
@@ -53,8 +54,7 @@ Result<int> runRecheck(Context& context, const CLI::App& root, const std::string
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return fail(ErrorCode::NotFound, "{} cannot be read", place);
-  KERF_TRY(const auto found,
-           recheck(root, Json::parse(text.str(), nullptr, false), context.storePath, usualTime, interruptToken()));
+  KERF_TRY(const auto found, recheck(root, readJson<Json>(text.str()), context.storePath, usualTime, interruptToken()));
   if (context.json)
     printJson(jsonOf(found));
   else

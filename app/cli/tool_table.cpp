@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/support/read_json.h"
+
 namespace kerf::cli {
 
 namespace {
@@ -104,7 +106,7 @@ const OptionEntry* byKey(const Tool& tool, std::string_view key) {
 }
 
 Json typed(const OptionEntry& option, const std::string& text) {
-  const Json number = Json::parse(text, nullptr, false);
+  const Json number = readJson<Json>(text);
   return typeOf(option) != "string" && number.is_number() ? number : Json(text);
 }
 

@@ -8,6 +8,7 @@
 #include "app/graph_server/served_graph.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/process/owned_file.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::graph_server {
 
@@ -82,7 +83,9 @@ Json answered(Server& server, const std::string& text, int file) {
   const OwnedFile own(file);
   Error error(ErrorCode::Internal, "");
   try {
-    Result<Json> answer = server.answer(Json::parse(text), own.number());
+    const Json message = readJson<Json>(text);
+    if (message.is_discarded()) return Json{{"error", "a message " + whyNoJson(text)}, {"node", ""}};
+    Result<Json> answer = server.answer(message, own.number());
     if (answer) return *std::move(answer);
     error = std::move(answer).error();
   } catch (const std::exception& problem) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/accuracy/same.h"
+#include "engine/support/read_json.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/safetensors.h"
 
@@ -121,7 +122,7 @@ std::string_view textOf(const StoragePtr& storage) {
 std::string_view firstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 Result<void> checkJson(std::string_view text, const TensorIndex& tensors, ConformanceReport& report) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = readJson<json>(text);
   if (document.is_discarded() || !document.is_object() || !document.contains("cases") || !document["cases"].is_array())
     return fail(ErrorCode::BadInput, "not a JSON object with a list of 'cases'");
   for (const auto& record : document["cases"]) KERF_CHECK(checkRecord(record, tensors, report));
@@ -135,10 +136,10 @@ Result<void> checkJsonLines(std::string_view text, const TensorIndex& tensors, C
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const json record = json::parse(line, nullptr, false);
+    const json record = readJson<json>(line);
     const bool isHeader = number == 1 && record.is_object() && record.contains("torch") && !record.contains("id");
     if (isHeader) continue;
-    auto done = record.is_discarded() ? Result<void>(fail(ErrorCode::BadInput, "the line is not valid JSON"))
+    auto done = record.is_discarded() ? Result<void>(fail(ErrorCode::BadInput, "the line {}", whyNoJson(line)))
                                       : checkRecord(record, tensors, report);
     if (done) continue;
     done.error().line = number;
@@ -169,13 +170,13 @@ bool looksLikeCases(const fs::path& path) {
   if (!text || (*text)->bytes() > largestText) return false;
   if (lines) {
     const std::string_view all = textOf(*text);
-    const json first = json::parse(firstLine(all), nullptr, false);
+    const json first = readJson<json>(firstLine(all));
     const bool header = first.is_object() && first.contains("torch") && !first.contains("id");
     if (!header) return isCase(first);
     const std::string_view rest = all.substr(std::min(all.size(), firstLine(all).size() + 1));
-    return isCase(json::parse(firstLine(rest), nullptr, false));
+    return isCase(readJson<json>(firstLine(rest)));
   }
-  const json document = json::parse(textOf(*text), nullptr, false);
+  const json document = readJson<json>(textOf(*text));
   if (!document.is_object() || !document.contains("cases") || !document["cases"].is_array()) return false;
   return document["cases"].empty() || isCase(document["cases"][0]);
 }

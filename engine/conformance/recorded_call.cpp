@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/read_json.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline conformance {
@@ -133,7 +134,9 @@ Result<void> fill(const Json& json, const SafetensorsFile& tensors, RecordedCall
 Result<RecordedCall> readRecordedCall(std::string_view line, const SafetensorsFile& tensors) {
   RecordedCall call;
   try {
-    KERF_CHECK(fill(Json::parse(line), tensors, call));
+    const Json tree = readJson<Json>(line);
+    if (tree.is_discarded()) return fail(ErrorCode::BadInput, "the line {}", whyNoJson(line));
+    KERF_CHECK(fill(tree, tensors, call));
   } catch (const Json::exception& error) {
     return fail(ErrorCode::BadInput, "{}", error.what());
   }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/read_json.h"
 #include "minifier/core/accuracy_identity.h"
 #include "minifier/oracle/python_failure.h"
 #include "minifier/oracle/verdict_fingerprint.h"
@@ -106,7 +107,7 @@ Result<TorchAnswer> parseTorchAnswer(std::string_view text) {
   for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
     for (std::size_t at = 0; (at = readable.find(": " + std::string(word), at)) != std::string::npos; at += 2)
       readable.replace(at + 2, word.size(), word == "NaN" ? "\"nan\"" : word[0] == '-' ? "-1e308" : "1e308");
-  const json object = json::parse(readable, nullptr, false);
+  const json object = readJson<json>(readable);
   if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is not a JSON object");
   TorchAnswer answer;
   const std::string verdict = textAt(object, "verdict");

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/read_json.h"
+
 namespace kerf::inline minifier::inline oracle {
 
 namespace {
@@ -25,7 +27,7 @@ TorchCulprit culpritOf(const json& object) {
 }  // namespace
 
 Result<TorchBisection> parseTorchBisection(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const json object = readJson<json>(text);
   if (!object.is_object()) return fail(ErrorCode::Internal, "the torch worker's answer is not a JSON object");
   try {
     TorchBisection found;

@@ -17,6 +17,8 @@
 #include "engine/process/owned_file.h"
 #include "engine/process/wait.h"
 #include "engine/support/atomic_file.h"
+#include "engine/support/out_of_memory.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -139,7 +141,7 @@ struct TorchWorker::Life {
     command.arguments.insert(command.arguments.begin() + 1, options.pythonArguments.begin(),
                              options.pythonArguments.end());
     runner = std::jthread([this, command = std::move(command)](const std::stop_token& stop) {
-      auto result = runContained(command, stop);
+      auto result = withinMemory([&] { return runContained(command, stop); });
       const std::scoped_lock lock(mutex);
       ended = result ? endText(*result) : result.error().text();
     });
@@ -202,7 +204,7 @@ Result<void> TorchWorker::greet(Life& life, const std::stop_token& stop) {
   if (!sendAll(file.number(), "{\"op\": \"hello\"}\n"))
     return fail(ErrorCode::Environment, "the torch worker does not listen");
   KERF_TRY(const auto line, receiveLine(file.number(), stop));
-  const json said = json::parse(line.value_or(""), nullptr, false);
+  const json said = readJson<json>(line.value_or(""));
   if (!said.is_object()) return fail(ErrorCode::Environment, "the torch worker did not answer its greeting");
   m_torch = said.value("torch", std::string("unknown"));
   if (!m_options.note) return {};
@@ -229,7 +231,7 @@ Result<std::shared_ptr<TorchWorker::Life>> TorchWorker::living(const std::shared
 
 Result<std::string> TorchWorker::ask(const std::string& query, const std::string& source,
                                      std::span<const NamedBytes> bytes, const std::stop_token& stop) {
-  json head = json::parse(query);
+  json head = readJson<json>(query);
   head["source_bytes"] = source.size();
   int deaths = 0;
   for (std::shared_ptr<Life> dead;;) {

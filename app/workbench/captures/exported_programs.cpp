@@ -8,6 +8,7 @@
 
 #include "engine/capture/text/capture.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -59,7 +60,7 @@ Result<std::map<std::string, std::string>> exportedTexts(Store& store, const Cap
   std::map<std::string, std::string> texts;
   if (capture.kind != "program" || capture.fileCount == 0) return texts;
   const auto log = programLogText(store, capture.id);  // without it the graphs are still there
-  const json whole = log ? json::parse(*log, nullptr, false) : json();
+  const json whole = log ? readJson<json>(*log) : json();
   const json captured = whole.is_object() ? whole.value("captured", json()) : json();
   const json made = captured.is_object() ? captured.value("exported", json()) : json();
   for (const json& one : made.is_array() ? made : json::array()) {

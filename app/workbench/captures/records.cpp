@@ -6,6 +6,7 @@
 #include "app/workbench/captures/graph_source.h"
 #include "app/workbench/captures/store_id.h"
 #include "engine/capture/common/recorded_fusion.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -38,7 +39,7 @@ Result<RecordSource> recordAt(Workbench& bench, const RecordRequest& request, co
 }
 
 std::string indented(const std::string& text) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  const auto json = readJson<nlohmann::ordered_json>(text);
   return json.is_discarded() ? text : json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -7,6 +7,7 @@
 #include "app/workbench/captures/graph_source.h"
 #include "engine/capture/common/details.h"
 #include "engine/capture/pt2/program.h"
+#include "engine/support/read_json.h"
 #include "engine/symbolic/conditions.h"
 #include "engine/symbolic/shape_env.h"
 
@@ -43,7 +44,7 @@ std::vector<std::string> guardsCode(const CapturedGraph& graph) {
   if (!graph.program) return texts;
   const auto field = graph.program->programFields.find("guards_code");
   if (field == graph.program->programFields.end()) return texts;
-  const auto list = nlohmann::json::parse(field->second, nullptr, false);
+  const auto list = readJson<nlohmann::json>(field->second);
   for (const auto& entry : list.is_array() ? list : nlohmann::json::array())
     if (entry.is_string()) texts.push_back(entry.get<std::string>());
   return texts;

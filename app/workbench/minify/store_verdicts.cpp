@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/read_json.h"
+
 namespace kerf::workbench {
 
 namespace {
@@ -17,7 +19,7 @@ std::string toJson(const Verdict& verdict) {
 }
 
 std::optional<Verdict> fromJson(const std::string& text) {
-  const auto object = nlohmann::json::parse(text, nullptr, false);
+  const auto object = readJson<nlohmann::json>(text);
   if (!object.is_object()) return std::nullopt;
   const auto word = [&](const char* key) {
     const auto found = object.find(key);

@@ -10,6 +10,7 @@
 #include "app/workbench/captures/import_findings.h"
 #include "app/workbench/programs/stored_program.h"
 #include "app/workbench/workbench.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -32,7 +33,7 @@ Result<std::string> readProgram(const std::string& path) {
 
 /// Whether torch.compile looked at anything: a frame that could not be compiled is worth keeping, too.
 bool hasCompiled(const CapturedProgram& captured) {
-  const nlohmann::json log = nlohmann::json::parse(captured.doc.captured, nullptr, false);
+  const nlohmann::json log = readJson<nlohmann::json>(captured.doc.captured);
   const auto any = [&](const char* name) {
     return log.is_object() && log.contains(name) && log[name].is_array() && !log[name].empty();
   };
@@ -47,7 +48,7 @@ Result<ImportedCapture> keep(Workbench& bench, const CapturedProgram& captured, 
 
 /// The log with where its graphs are kept: `stored` (`capture`, `graphs`), `notes`.
 std::string withStored(const std::string& log, const ImportedCapture* stored, const std::vector<std::string>& notes) {
-  nlohmann::json json = nlohmann::json::parse(log, nullptr, false);
+  nlohmann::json json = readJson<nlohmann::json>(log);
   if (!json.is_object()) return log;
   if (stored != nullptr) json["stored"] = {{"capture", stored->id}, {"graphs", stored->graphs.size()}};
   json["notes"] = notes;

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "engine/accuracy/closeness.h"
+#include "engine/support/read_json.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf::workbench {
@@ -59,7 +60,7 @@ std::string compareBreaks(const json& explained, const json& log) {
 
 std::vector<ExplainedProgram> explainedIn(const std::filesystem::path& folder) {
   std::ifstream file(folder / "expected.json");
-  const json all = file ? json::parse(file, nullptr, false) : json();
+  const json all = file ? readJson<json>(file) : json();
   std::vector<ExplainedProgram> found;
   if (!all.is_object() || !all.contains("programs") || !all["programs"].is_array()) return found;
   for (const json& row : all["programs"]) {

@@ -7,6 +7,7 @@
 #include "engine/autograd/aot_graph.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -150,7 +151,9 @@ Result<std::string> exported(const json& wanted) {
 
 Result<std::string> exportProgramGraph(const std::string& request) {
   try {
-    return exported(json::parse(request));
+    const json tree = readJson<json>(request);
+    if (tree.is_discarded()) return fail(ErrorCode::BadInput, "a request for an exported graph {}", whyNoJson(request));
+    return exported(tree);
   } catch (const json::exception& error) {
     return fail(ErrorCode::Internal, "a request for an exported graph cannot be read: {}", error.what());
   }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/read_json.h"
+
 namespace kerf::workbench {
 
 namespace {
@@ -79,7 +81,7 @@ std::vector<std::string> passesTakenAway(const json& settings) {
 }  // namespace
 
 Result<CompileOptions> inductorOptions(const std::string& settings) {
-  const json parsed = json::parse(settings, nullptr, false);
+  const json parsed = readJson<json>(settings);
   if (!parsed.is_object()) return fail(ErrorCode::BadInput, "settings of a compilation are no JSON object");
   CompileOptions options;
   options.roundsEachOp = isOn(parsed, "emulate_precision_casts", false);

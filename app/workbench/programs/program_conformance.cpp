@@ -12,6 +12,7 @@
 #include "app/workbench/programs/program_runs.h"
 #include "app/workbench/programs/recorded_log.h"
 #include "app/workbench/programs/recorded_values.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -79,8 +80,7 @@ GivenRun runRecorded(const Path& path, bool isScript, bool compiled, const std::
     log = &given.values.list()[3];
     if (const auto* frames = given.values.list()[4].as<std::int64_t>()) given.firstFrames = std::size_t(*frames);
   }
-  if (const auto* json = log != nullptr ? log->as<std::string>() : nullptr)
-    given.log = nlohmann::json::parse(*json, nullptr, false);
+  if (const auto* json = log != nullptr ? log->as<std::string>() : nullptr) given.log = readJson<nlohmann::json>(*json);
   return given;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/workbench/programs/stored_program.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -175,7 +176,7 @@ void readRecompiles(ProgramReport& report, const json& captured, const std::stri
 }  // namespace
 
 ProgramReport programReport(const std::string& log) {
-  const json whole = json::parse(log, nullptr, false);
+  const json whole = readJson<json>(log);
   ProgramReport report;
   report.path = textField(whole, "path");
   report.source = textField(whole, "source");

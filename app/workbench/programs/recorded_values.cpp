@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/accuracy/closeness.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -80,7 +81,7 @@ std::string compareTensors(const Recording& recording, const ValueList& names, c
 Result<Recording> readRecording(const std::filesystem::path& path) {
   std::ifstream file(path);
   Recording recording;
-  recording.document = json::parse(file, nullptr, false);
+  recording.document = readJson<json>(file);
   const json& document = recording.document;
   if (!document.is_object()) return fail(ErrorCode::BadInput, "{} is no JSON object", path.string());
   recording.isScript = !document.contains("calls");
@@ -99,7 +100,7 @@ Result<Recording> readRecording(const std::filesystem::path& path) {
 std::string compareValues(const Recording& recording, const Value& given, bool compiled) {
   if (!given.isList() || given.list().size() < 3 || given.list()[0].as<std::string>() == nullptr)
     return "the program's calls gave no answer";
-  const json calls = json::parse(*given.list()[0].as<std::string>(), nullptr, false);
+  const json calls = readJson<json>(*given.list()[0].as<std::string>());
   const json& recorded = recording.document["calls"];
   if (!calls.is_array() || calls.size() != recorded.size())
     return fmt::format("{} calls, recorded {}", calls.size(), recorded.size());

@@ -9,6 +9,7 @@
 #include "app/workbench/captures/store_id.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/support/hash.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::workbench {
 
@@ -20,7 +21,7 @@ using nlohmann::json;
 std::string dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json capturedLog(const ProgramDoc& doc) {
-  json log = json::parse(doc.captured, nullptr, false);
+  json log = readJson<json>(doc.captured);
   return log.is_object() ? log : json::object();
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/workbench/protocol/rank_files.h"
+#include "engine/support/read_json.h"
 #include "engine/support/result.h"
 
 namespace kerf::workbench {
@@ -39,7 +40,7 @@ Result<RankSharding> readSharding(const std::filesystem::path& path) {
   if (error || bytes > mostShardingBytes)
     return fail(ErrorCode::BadInput, "{} cannot be read, or is too large", path.string());
   std::ifstream file(path, std::ios::binary);
-  const ShardingJson object = ShardingJson::parse(file, nullptr, false);
+  const ShardingJson object = readJson<ShardingJson>(file);
   if (!object.is_object()) return fail(ErrorCode::BadInput, "{} is no JSON object", path.string());
   RankSharding sharding;
   auto mesh = meshIn(object);

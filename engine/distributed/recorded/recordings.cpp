@@ -8,6 +8,7 @@
 #include "engine/distributed/recorded/module_cases.h"
 #include "engine/distributed/recorded/op_cases.h"
 #include "engine/distributed/recorded/redistribute_cases.h"
+#include "engine/support/read_json.h"
 
 namespace kerf::inline distributed::inline recorded {
 namespace {
@@ -26,7 +27,7 @@ std::filesystem::path rootOf(const std::filesystem::path& folder) {
 }
 
 Result<void> checkLine(const Part& part, const std::string& text, const SavedTensors& tensors, RanksReport& report) {
-  const Json line = Json::parse(text, nullptr, false);
+  const Json line = readJson<Json>(text);
   if (!line.is_object()) return fail(ErrorCode::BadInput, "not a JSON object");
   try {
     return part.check(line, tensors, report);
@@ -39,7 +40,7 @@ Result<void> checkLine(const Part& part, const std::string& text, const SavedTen
 Result<void> checkOlder(const std::filesystem::path& root, RanksReport& report) {
   const auto read = [&](const char* name) {
     std::ifstream in(root / name);
-    return Json::parse(in, nullptr, false);
+    return readJson<Json>(in);
   };
   std::error_code ignored;
   if (!std::filesystem::exists(root / "convnext.json", ignored)) return {};
