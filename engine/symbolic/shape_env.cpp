@@ -49,6 +49,14 @@ std::optional<std::int64_t> combinedHint(SymOp op, std::int64_t a, std::int64_t 
   return floorMod(a, b);
 }
 
+/// Whether `has` is true of the name of every symbol.
+template <class Has>
+bool allSymbols(const Symbolic& expression, const Has& has) {
+  const SymbolicNode& node = expression.node();
+  if (node.kind == SymbolicNode::Kind::Symbol) return has(node.name);
+  return std::ranges::all_of(node.arguments, [&](const Symbolic& argument) { return allSymbols(argument, has); });
+}
+
 [[noreturn]] void raise(ErrorCode code, std::string message) { throw SymbolicFailure{Error{code, std::move(message)}}; }
 
 }  // namespace
@@ -163,6 +171,11 @@ SymInt ShapeEnv::intern(const Symbolic& expression) {
 }
 
 std::optional<std::int64_t> ShapeEnv::hintOf(const Symbolic& expression) const {
+  const auto hasHint = [this](const std::string& name) {
+    const ShapeSymbol* symbol = findSymbol(name);
+    return symbol != nullptr && symbol->hint.has_value();
+  };
+  if (!allSymbols(expression, hasHint)) return {};
   SymbolBindings values;
   for (const std::string& name : expression.symbols()) {
     const ShapeSymbol* symbol = findSymbol(name);

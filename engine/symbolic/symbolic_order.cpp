@@ -40,6 +40,7 @@ std::pair<Symbolic, Symbolic> baseAndExponent(const Symbolic& expression) {
 int compareSymbolic(const Symbolic& a, const Symbolic& b) {
   if (&a.node() == &b.node()) return 0;
   if (isConstant(a) || isConstant(b)) return compareBases(a, b);
+  if (isKind(a, Kind::Symbol) && isKind(b, Kind::Symbol)) return a.node().name.compare(b.node().name);
   const SymbolicTerm left = splitCoefficient(a);
   const SymbolicTerm right = splitCoefficient(b);
   const auto [leftBase, leftExponent] = baseAndExponent(left.rest);

@@ -72,6 +72,49 @@ Symbolic distribute(const SymbolicValue& number, const Symbolic& sum) {
   return Symbolic::add(std::move(terms));
 }
 
+/// A term without its coefficient; null where that would be a new product.
+const Symbolic* bareTerm(const Symbolic& term) {
+  const std::vector<Symbolic>& factors = term.node().arguments;
+  if (!isKind(term, Kind::Mul) || !isNumber(factors[0])) return &term;
+  return factors.size() == 2 ? &factors[1] : nullptr;
+}
+
+/// False where two terms of a sum stay two.
+bool mayAddUp(const Symbolic& a, const Symbolic& b) {
+  if (isNumber(a) || isNumber(b)) return isNumber(a) && isNumber(b);
+  const Symbolic *left = bareTerm(a), *right = bareTerm(b);
+  return left == nullptr || right == nullptr || left->hash() == right->hash();
+}
+
+/// A sum and a term that adds up with none of its terms: it goes to its place. None where that is not so.
+std::optional<Symbolic> withOneMore(const Symbolic& sum, const Symbolic& term) {
+  if (!isKind(sum, Kind::Add) || isKind(term, Kind::Add) || isKind(term, Kind::Boolean)) return {};
+  const std::vector<Symbolic>& terms = sum.node().arguments;
+  if (term.asInteger() == 0 || std::ranges::any_of(terms, [&](const Symbolic& own) { return mayAddUp(own, term); }))
+    return {};
+  const auto place = std::ranges::upper_bound(terms, term, Before());
+  std::vector<Symbolic> more;
+  more.reserve(terms.size() + 1);
+  more.assign(terms.begin(), place);
+  more.push_back(term);
+  more.insert(more.end(), place, terms.end());
+  return makeNode(Kind::Add, {}, std::move(more));
+}
+
+/// The difference of two sums from the terms that they do not share.
+Symbolic differenceOfSums(const std::vector<Symbolic>& a, const std::vector<Symbolic>& b) {
+  std::vector<Symbolic> terms;
+  auto left = a.begin();
+  for (auto right = b.begin(); left != a.end() || right != b.end();) {
+    const int order = left == a.end() ? 1 : right == b.end() ? -1 : compareSymbolic(*left, *right);
+    if (order < 0) terms.push_back(*left);
+    if (order > 0) terms.push_back(Symbolic::mul({Symbolic::integer(-1), *right}));
+    if (order <= 0) ++left;
+    if (order >= 0) ++right;
+  }
+  return Symbolic::add(std::move(terms));
+}
+
 /// Sum of the products of every term of `a` with every term of `b`; none where that would be too many.
 std::optional<Symbolic> multiplyOut(const Symbolic& a, const Symbolic& b) {
   std::vector<Symbolic> left, right, terms;
@@ -223,8 +266,13 @@ std::optional<std::int64_t> Symbolic::asInteger() const {
   return node().value.numerator;
 }
 
-Symbolic operator+(const Symbolic& a, const Symbolic& b) { return Symbolic::add({a, b}); }
+Symbolic operator+(const Symbolic& a, const Symbolic& b) {
+  if (auto sum = withOneMore(a, b)) return std::move(*sum);
+  if (auto sum = withOneMore(b, a)) return std::move(*sum);
+  return Symbolic::add({a, b});
+}
 Symbolic operator-(const Symbolic& a, const Symbolic& b) {
+  if (isKind(a, Kind::Add) && isKind(b, Kind::Add)) return differenceOfSums(a.node().arguments, b.node().arguments);
   return Symbolic::add({a, Symbolic::mul({Symbolic::integer(-1), b})});
 }
 Symbolic operator*(const Symbolic& a, const Symbolic& b) { return Symbolic::mul({a, b}); }

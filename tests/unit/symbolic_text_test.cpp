@@ -1,4 +1,7 @@
 // Symbolic expressions: what PyTorch prints is read, simplified, printed alike, evaluated and solved.
+#include <chrono>
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "engine/symbolic/srepr.h"
@@ -205,6 +208,51 @@ TEST(Symbolic, StaysQuickOnLongSumsAndDeepNests) {
   std::string product = "(s0 + s1)";
   for (int i = 0; i < 40; ++i) product += "*(s" + std::to_string(i) + " + s" + std::to_string(i + 1) + ")";
   EXPECT_FALSE(parsed(product).expanded().text().empty());
+}
+
+/// a + b and a - b take a short way where sums meet terms and sums.
+TEST(Symbolic, AddsUpTheSameByTheShortWay) {
+  std::mt19937 random(20261130);
+  const auto term = [&] {
+    const auto number = [&](int below) { return Symbolic::integer(std::int64_t(random() % unsigned(below)) - 2); };
+    const Symbolic symbol = Symbolic::symbol("s" + std::to_string(random() % 12));
+    switch (random() % 5) {
+      case 0:
+        return number(5);
+      case 1:
+        return Symbolic::mul({number(6), symbol});
+      case 2:
+        return Symbolic::mul({number(6), symbol, Symbolic::symbol("u0")});
+      case 3:
+        return *Symbolic::call("FloorDiv", {symbol, Symbolic::integer(2)});
+      default:
+        return symbol;
+    }
+  };
+  const auto sum = [&](int terms) {
+    std::vector<Symbolic> all;
+    for (int i = 0; i < terms; ++i) all.push_back(term());
+    return Symbolic::add(all);
+  };
+  for (int i = 0; i < 3000; ++i) {
+    const Symbolic a = sum(int(random() % 9)), b = sum(int(random() % 9));
+    ASSERT_EQ((a + b).text(), Symbolic::add({a, b}).text()) << a.text() << " + " << b.text();
+    ASSERT_EQ((a - b).text(), Symbolic::add({a, Symbolic::mul({Symbolic::integer(-1), b})}).text())
+        << a.text() << " - " << b.text();
+    ASSERT_TRUE(a + b == Symbolic::add({a, b}));
+  }
+}
+
+TEST(Symbolic, AddsUpThousandsOfSymbolsOneByOne) {
+  const auto start = std::chrono::steady_clock::now();
+  Symbolic sum = Symbolic::symbol("s0");
+  for (int i = 1; i < 4000; ++i) {
+    const Symbolic next = sum + Symbolic::symbol("s" + std::to_string(i));
+    ASSERT_EQ((next - sum).text(), "s" + std::to_string(i));
+    sum = next;
+  }
+  EXPECT_EQ(sum.weight(), 4001u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));  // once: minutes
 }
 
 TEST(SolveSizes, FindsSymbolsFromShapes) {
