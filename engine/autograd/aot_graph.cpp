@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/autograd/aot_interpreter.h"
+#include "engine/autograd/written_size.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/graph_symbols.h"
@@ -49,6 +50,7 @@ class AotTrace {
   }
 
   Result<AotGraph> run() {
+    KERF_CHECK(checkWrittenSize(m_source));
     ShapeEnv env;
     addGraphSymbols(m_source, env);
     const ShapeEnv::Scope scope(env);
