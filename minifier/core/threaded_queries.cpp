@@ -2,6 +2,7 @@
 #include "minifier/core/threaded_queries.h"
 
 #include <algorithm>
+#include <stop_token>
 #include <system_error>
 
 #include "engine/support/out_of_memory.h"
@@ -15,16 +16,21 @@ using Clock = std::chrono::steady_clock;
 /// How often the time is looked at.
 constexpr std::chrono::milliseconds tick{100};
 
-/// Waits until `done`, or until `limit` of running time is over; false: it is.
-bool waitFor(const std::stop_token& done, std::chrono::milliseconds limit) {
+/// Waits until `done`, or until `limit` of running time is over; false: it is. It allocates nothing: where memory ends, what
+/// is thrown in a watcher's thread would end the program. (std::condition_variable_any takes its mutex from the heap.)
+bool waitFor(const std::stop_token& done, std::chrono::milliseconds limit) noexcept {
   std::mutex mutex;
-  std::condition_variable_any wake;
+  std::condition_variable wake;
+  const std::stop_callback wakes(done, [&] {
+    const std::lock_guard held(mutex);
+    wake.notify_all();
+  });
   std::unique_lock lock(mutex);
   RunningTime time;
   while (!done.stop_requested()) {
     const auto left = limit - time.elapsed();
     if (left.count() <= 0) return false;
-    wake.wait_for(lock, done, std::min<std::chrono::nanoseconds>(tick, left), [] { return false; });
+    wake.wait_for(lock, std::min<std::chrono::nanoseconds>(tick, left));
   }
   return true;
 }
@@ -93,6 +99,7 @@ void ThreadedQueries::start(std::size_t id, std::shared_ptr<const Candidate> can
   {
     const std::lock_guard lock(m_mutex);
     m_known.emplace(id, std::stop_source());
+    m_answers.reserve(m_answers.size() + m_known.size());
     m_waiting.push_back({id, std::move(candidate), rule});
     if (m_threads.size() < std::min(m_width, m_known.size())) addThread();
   }
@@ -122,7 +129,7 @@ std::optional<QueryAnswer> ThreadedQueries::next(std::chrono::nanoseconds most) 
   std::unique_lock lock(m_mutex);
   if (!m_changed.wait_for(lock, most, [&] { return !m_answers.empty(); })) return std::nullopt;
   QueryAnswer answer = std::move(m_answers.front());
-  m_answers.pop_front();
+  m_answers.erase(m_answers.begin());
   return answer;
 }
 

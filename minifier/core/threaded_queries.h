@@ -48,7 +48,7 @@ class ThreadedQueries : public QueryRunner {
   std::condition_variable m_changed;  ///< queries, answers or the end
   std::deque<Query> m_waiting;
   std::map<std::size_t, std::stop_source> m_known;  ///< started, not stopped, not answered
-  std::deque<QueryAnswer> m_answers;
+  std::vector<QueryAnswer> m_answers;               ///< room for all: a thread that adds one allocates nothing
   bool m_isEnding = false;
   std::vector<std::thread> m_threads;
   std::jthread m_heartbeat;  ///< looks at the time while the search does something else

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/support/out_of_memory.h"
 #include "engine/tensor/file_pieces.h"
 #include "storage/stores/blobs.h"
 
@@ -19,7 +20,7 @@ Result<Hash128> hashOf(const StoredBlob& entry, const StoreProgress& progress) {
 
 Result<void> PreparedBlobs::read(Database& database, const StoreProgress& progress) {
   if (std::ranges::any_of(m_graphs, [](const NewGraph& graph) { return bool(graph.check); }))
-    m_checks = std::jthread([this] { m_outcome = checkAll(); });
+    m_checks = std::jthread([this] { m_outcome = withinMemory([&] { return checkAll(); }); });
   auto hashed = hashAll(database, progress);
   if (!hashed && hashed.error().code == ErrorCode::Cancelled) return hashed;
   if (!hashed || !m_anyNew) KERF_CHECK(finish());

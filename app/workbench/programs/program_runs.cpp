@@ -12,6 +12,7 @@
 #include "engine/dynamo/environment.h"
 #include "engine/dynamo/graph_compiler.h"
 #include "engine/ir/parser.h"
+#include "engine/support/out_of_memory.h"
 #include "engine/torch_api/torch_environment.h"
 #include "engine/torch_distributed/rank_environment.h"
 
@@ -161,12 +162,14 @@ Result<std::vector<CapturedProgram>> runRanksOf(const ProgramRequest& program, c
     std::vector<std::jthread> waiting;
     for (int rank = 0; rank < ranks; ++rank)
       waiting.emplace_back([&, rank] {
-        ProgramRequest own = program;
-        own.prologue = launchedAs(rank, ranks) + own.prologue;
-        own.limits.memoryBytes = std::max(program.limits.memoryBytes / ranks, std::int64_t{1} << 30);
-        const ProgramEnvironment environment = rankEnvironment(dynamoEnvironment(), world, rank);
         auto& answer = answers[std::size_t(rank)];
-        answer = runProgram(own, environment, encodeObject, stop);
+        answer = withinMemory([&] {
+          ProgramRequest own = program;
+          own.prologue = launchedAs(rank, ranks) + own.prologue;
+          own.limits.memoryBytes = std::max(program.limits.memoryBytes / ranks, std::int64_t{1} << 30);
+          const ProgramEnvironment environment = rankEnvironment(dynamoEnvironment(), world, rank);
+          return runProgram(own, environment, encodeObject, stop);
+        });
         world->end(rank, endOfRank(*answer));
       });
   }

@@ -35,7 +35,8 @@ class Inbox {
     std::shared_ptr<JobControl> control;
   };
 
-  explicit Inbox(Channel& channel) : m_channel(channel), m_reader([this](std::stop_token stop) { read(stop); }) {}
+  explicit Inbox(Channel& channel)
+      : m_channel(channel), m_reader([this](const std::stop_token& stop) { listen(stop); }) {}
 
   /// Waits for the next request; nothing when the starter is gone.
   std::optional<Item> take() {
@@ -48,6 +49,14 @@ class Inbox {
   }
 
  private:
+  /// A message that finds no memory ends the worker, as a starter that is gone does.
+  void listen(const std::stop_token& stop) {
+    const auto heard = withinMemory([&]() -> Result<void> {
+      read(stop);
+      return {};
+    });
+    if (!heard) leave();
+  }
   void read(const std::stop_token& stop) {
     for (auto frame = next(); frame && !stop.stop_requested(); frame = next()) {
       const std::scoped_lock lock(m_mutex);
