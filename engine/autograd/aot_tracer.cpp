@@ -11,6 +11,8 @@
 #include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/core/written_operands.h"
 
 namespace kerf::inline autograd {
 namespace {
@@ -106,6 +108,10 @@ Result<Value> AotTracer::call(const OpTarget& target, const ValueList& args, con
   KERF_TRY(const ValueList now, mapped(args, refresh));
   KERF_TRY(const KeywordValues nowKeywords, mapped(kwargs, refresh));
   return OpTracer::call(target, now, nowKeywords);
+}
+
+bool AotTracer::shareMemory(const Tensor& a, const Tensor& b) const {
+  return m_aliases.memoryOf(a) == m_aliases.memoryOf(b);
 }
 
 Result<Value> AotTracer::current(const Value& value) const {
@@ -206,6 +212,7 @@ Result<Tensor> AotTracer::stored(const Tensor& value, const Tensor& target) cons
 }
 
 Result<Value> AotTracer::write(const BoundArguments& call, const ValueList& given) const {
+  KERF_CHECK(withoutThrowing([&] { return checkReadOfWritten(call, readOfWritten(*call.op), *this); }));
   if (call.op->id == "aten.copy_.default"_op) return copyInto(call);
   KERF_TRY(PureForm form, pureFormOf(call));
   if (form.results.empty())  // numbers stay numbers, which binding may have made tensors

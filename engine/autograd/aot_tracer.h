@@ -8,6 +8,7 @@
 #include "engine/autograd/function_levels.h"
 #include "engine/autograd/tape.h"
 #include "engine/ops/core/op_tracer.h"
+#include "engine/ops/core/shared_memory.h"
 
 namespace kerf::inline autograd {
 
@@ -16,7 +17,7 @@ struct AotLayers {
   bool differentiates = true;  ///< the tape runs
 };
 
-class AotTracer : public OpTracer, private ViewCalls {
+class AotTracer : public OpTracer, public FollowsMemory, private ViewCalls {
  public:
   AotTracer(GraphModule& module, AotLayers layers);
 
@@ -25,6 +26,8 @@ class AotTracer : public OpTracer, private ViewCalls {
   /// Wrappers (checkpoint, wrap, invoke_subgraph, …) are written out, the graph of a torch.autograd.Function too.
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override;
+  /// By the AliasTable: views of one tensor do.
+  bool shareMemory(const Tensor& a, const Tensor& b) const override;
 
   /// What a value holds after all writes so far.
   Result<Value> current(const Value& value) const;

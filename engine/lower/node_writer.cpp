@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/ir/value_meta.h"
+#include "engine/ops/core/memory_use.h"
+#include "engine/ops/core/op_call.h"
 #include "engine/ops/core/purity.h"
+#include "engine/ops/core/shared_memory.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/core/written_operands.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline lower {
@@ -25,10 +31,60 @@ bool isNumberedByData(const Node& node) {
   return std::ranges::any_of(node.args(), mentionsDataSize) || std::ranges::any_of(node.kwargs(), named);
 }
 
+/// A trace that knows which nodes look at one memory, so that a call which PyTorch refuses for that is not written: it stays
+/// a call, and a run refuses it.
+class MemoryTracer : public OpTracer, public FollowsMemory {
+ public:
+  MemoryTracer(GraphModule& module, Decomposes decomposes) : OpTracer(module, std::move(decomposes)) {}
+  bool shareMemory(const Tensor& a, const Tensor& b) const override { return rootOf(nodeOf(a)) == rootOf(nodeOf(b)); }
+
+ protected:
+  Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const override {
+    if (const ReadOfWritten read = readOfWritten(op); read != ReadOfWritten::Any) {
+      KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+      KERF_CHECK(checkReadOfWritten(bound, read, *this));
+    }
+    return OpTracer::record(op, args, kwargs);
+  }
+
+ private:
+  /// The node whose memory a node looks at: what its views and writes begin with.
+  NodeId rootOf(NodeId id) const {
+    while (const auto next = lookedAt(module().graph.node(id))) id = *next;
+    return id;
+  }
+
+  std::optional<NodeId> lookedAt(const Node& node) const {
+    const OpInfo* op = findOp(node);
+    if (op == nullptr || isCopy(*op, node)) return {};
+    const bool isItem = op->id == "operator.getitem"_op;
+    for (std::size_t i = 0; i < op->schema.arguments.size(); ++i) {
+      if (!isItem && !writesTo(*op, i) && !(has(op->traits, OpTrait::View) && sharesMemory(*op, i))) continue;
+      const Argument* argument = boundArgument(node, *op, i);
+      const NodeId* id = argument != nullptr ? argument->as<NodeId>() : nullptr;
+      if (id != nullptr) return *id;
+    }
+    return {};
+  }
+
+  /// reshape is a view only where strides allow it.
+  bool isCopy(const OpInfo& op, const Node& node) const {
+    if (op.id != "aten.reshape.default"_op) return false;
+    const Argument* argument = boundArgument(node, op, 0);
+    const NodeId* id = argument != nullptr ? argument->as<NodeId>() : nullptr;
+    const auto from = id != nullptr ? ir::valueOf(module().graph.node(*id).meta().value) : std::nullopt;
+    const auto to = ir::valueOf(node.meta().value);
+    const bool areTensors = from && to && from->isTensor() && to->isTensor();
+    return !areTensors || !viewStrides(from->tensor(), to->tensor().symSizes());
+  }
+};
+
 }  // namespace
 
 NodeWriter::NodeWriter(GraphModule& module, Decomposes decomposes)
-    : m_module(module), m_decomposes(std::move(decomposes)), m_tracer(std::in_place, module, m_decomposes) {}
+    : m_module(module),
+      m_decomposes(std::move(decomposes)),
+      m_tracer(std::make_unique<MemoryTracer>(module, m_decomposes)) {}
 
 Result<std::optional<Argument>> NodeWriter::replace(NodeId id, const Program& program, const Check& accepts) {
   const std::size_t before = graph().size();
@@ -106,7 +162,7 @@ Result<void> NodeWriter::putInPlace(NodeId id, const Argument& replacement, cons
 /// The tracer may speak of what is taken back.
 Result<void> NodeWriter::takeBack(NodeId id, std::size_t count) {
   m_values.clear();
-  m_tracer.emplace(m_module, m_decomposes);
+  m_tracer = std::make_unique<MemoryTracer>(m_module, m_decomposes);
   std::vector<NodeId> made = graph().nodesBefore(id, count);
   for (auto last = made.rbegin(); last != made.rend(); ++last) KERF_CHECK(graph().eraseNode(*last));
   return {};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -55,7 +56,7 @@ class NodeWriter {
 
   GraphModule& m_module;
   Decomposes m_decomposes;
-  std::optional<OpTracer> m_tracer;
+  std::unique_ptr<OpTracer> m_tracer;
   std::unordered_map<NodeId, Value> m_values;  ///< one for each node, or its symbols would have several sources
   std::vector<NodeId> m_made;
 };

@@ -51,6 +51,8 @@ for _name in ("unique", "unique_consecutive"):
 
 class Parameter:
     def __init__(self, name, kind, default=None, keyword=False, star=""):
+        if name == "reduction" and kind == "int" and default is not None:
+            default = "0"  # the stubs say 1; the parser reads "at::Reduction::Mean" as a number, which it is not
         self.name, self.kind, self.default, self.keyword, self.star = name, kind, default, keyword, star
 
     def text(self):

@@ -291,9 +291,14 @@ Result<Value> frobeniusNorm(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.linalg_vector_norm.default"_op, {args.values[0], 2.0, args.values[1], args.values[2]});
 }
 Result<Value> nuclearNorm(const BoundArguments& args, const OpRunner& run) {
-  if (args.tensor(0).dim() != 2) return mismatch(args, "expected a matrix");
+  if (args.tensor(0).dim() < 2) return mismatch(args, "expected a matrix");
   return run.value("aten.linalg_matrix_norm.str_ord"_op,
-                   {args.values[0], std::string("nuc"), intList({0, 1}), args.values[1]});
+                   {args.values[0], std::string("nuc"), intList({-2, -1}), args.values[1]});
+}
+/// nuclear_norm.dim(self, dim, keepdim)
+Result<Value> nuclearNormDim(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.linalg_matrix_norm.str_ord"_op,
+                   {args.values[0], std::string("nuc"), args.values[1], args.values[2]});
 }
 Result<Value> logSumExp(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.logsumexp.default"_op, args.values);
@@ -383,6 +388,7 @@ constexpr OpRow statisticRows[] = {
     compositeRow(corrcoef, "aten::corrcoef(Tensor self) -> Tensor"),
     compositeRow(frobeniusNorm, "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
     compositeRow(nuclearNorm, "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor"),
+    compositeRow(nuclearNormDim, "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor"),
     compositeRow(logSumExp, "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
     compositeRow(vander, "aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"),
     compositeRow(vander, "aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor"),

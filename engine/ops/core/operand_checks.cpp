@@ -28,6 +28,7 @@ struct ChecksOfOp {
   std::uint32_t refused = 0;  ///< dtypes
   std::vector<OperandCheck> rules;
   bool writes = false;  ///< to an argument whose elements must not share memory
+  ReadOfWritten read = ReadOfWritten::Any;
 };
 
 /// "aten::celu_" → "celu"; nothing for ops on lists, which have kernels of their own, and for Python's operators, which
@@ -70,6 +71,7 @@ class CheckTable {
       if (const auto found = dtypes.find(name); !plain.empty() && found != dtypes.end())
         checks.refused |= found->second;
     checks.writes = mustNotRepeat(op);
+    checks.read = readOfWritten(op);
     m_checks.resize(std::max<std::size_t>(m_checks.size(), op.id.index + std::size_t{1}));
     m_checks[op.id.index] = std::move(checks);
   }
@@ -111,6 +113,7 @@ Result<void> checkOperands(const BoundArguments& args) {
   if (checks == nullptr) return {};
   if (checks->refused != 0) KERF_CHECK(checkDtype(args, checks->refused));
   if (checks->writes) KERF_CHECK(checkWritten(args));
+  if (checks->read != ReadOfWritten::Any) KERF_CHECK(checkReadOfWritten(args, checks->read, referenceOps()));
   for (const OperandCheck check : checks->rules) KERF_CHECK(check(args));
   return {};
 }

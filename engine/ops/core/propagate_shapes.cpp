@@ -12,6 +12,7 @@
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/foreign_call.h"
 #include "engine/ops/core/graph_symbols.h"
+#include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/shape_conflicts.h"
 
@@ -102,7 +103,35 @@ class Propagation {
       if (attribute && attribute->tensor.defined()) return store(id, attribute->tensor);
       if (m_module.submodule(node.target()) || isHandle(node.target())) m_values.emplace(id, Value(node.target()));
     }
-    if (auto value = valueOf(node.meta().value)) m_values.emplace(id, std::move(*value));
+    if (auto value = valueOf(node.meta().value)) m_values.emplace(id, numbered(*value, {}));
+    return {};
+  }
+
+  /// A value whose tensors have that number as Tensor::traced: of the memory that they look at, so that the checks of calls
+  /// know what is written and read (checkReadOfWritten). Those that have one keep it.
+  Value numbered(const Value& value, std::optional<int> memory) {
+    if (value.isTensor() && value.tensor().traced < 0) {
+      Tensor tensor = value.tensor();
+      tensor.traced = memory ? *memory : ++m_memories;
+      return tensor;
+    }
+    if (!value.isList()) return value;
+    ValueList items;
+    for (const Value& item : value.list()) items.push_back(numbered(item, memory));
+    return items;
+  }
+
+  /// The memory that a call's result looks at: an argument's of views and writes; else none has that number yet.
+  std::optional<int> memoryOf(const Node& node) {
+    const OpInfo* op = findOp(node);
+    for (std::size_t i = 0; op != nullptr && i < op->schema.arguments.size(); ++i) {
+      if (!writesTo(*op, i) && !(has(op->traits, OpTrait::View) && sharesMemory(*op, i))) continue;
+      const Argument* argument = boundArgument(node, *op, i);
+      const NodeId* id = argument != nullptr ? argument->as<NodeId>() : nullptr;
+      const auto known = id != nullptr ? m_values.find(*id) : m_values.end();
+      const bool isKnown = known != m_values.end() && known->second.isTensor();
+      if (isKnown && op->id != "aten.reshape.default"_op) return known->second.tensor().traced;
+    }
     return {};
   }
 
@@ -130,6 +159,7 @@ class Propagation {
       return keep(id);
     }
     if (result) {
+      *result = numbered(*result, memoryOf(node));
       if (m_objects.any()) keepReshaped(node, *result);
       return store(id, *result);
     }
@@ -389,6 +419,7 @@ class Propagation {
   std::vector<NodeId> m_stored;
   const NestedShapes m_nested{m_module};
   std::unordered_map<NodeId, Value> m_values;
+  int m_memories = 0;  ///< that have numbers
   std::unordered_map<NodeId, Value>
       m_reshaped;  ///< by TensorObjects::first(): what a call gave other sizes, as it is now
 };

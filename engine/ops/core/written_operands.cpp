@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/shared_memory.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -36,6 +37,19 @@ constexpr std::string_view mayRepeat[] = {"zero_",
                                           "embedding_renorm_",
                                           "_index_put_impl_"};
 
+/// Pointwise ops that read a number of their own, or flags.
+constexpr std::string_view readElsewhere[] = {"fill_", "masked_fill_"};
+
+/// Ops that read in an order of their own what they write.
+constexpr std::string_view readsApart[] = {"index_add_",    "index_copy_",      "index_fill_", "index_put_",
+                                           "index_reduce_", "_index_put_impl_", "put_",        "scatter_",
+                                           "scatter_add_",  "scatter_reduce_"};
+
+std::string_view withoutNamespace(const OpInfo& op) {
+  const std::string_view name = op.schema.name;
+  return name.starts_with("aten::") ? name.substr(6) : std::string_view();
+}
+
 bool isWritten(const SchemaArgument& argument) { return argument.alias.find('!') != std::string::npos; }
 
 bool repeats(const Tensor& tensor) {
@@ -44,7 +58,64 @@ bool repeats(const Tensor& tensor) {
   return false;
 }
 
+template <class Visit>
+Result<void> forTensors(const Value& value, const Visit& visit) {
+  if (value.isTensor()) return visit(value.tensor());
+  if (!value.isList()) return {};
+  for (const Value& item : value.list()) KERF_CHECK(forTensors(item, visit));
+  return {};
+}
+
+/// index_put_ of one number where a mask is set is masked_fill_.
+bool fillsByMask(const BoundArguments& args) {
+  const std::string_view name = withoutNamespace(*args.op);
+  if (name != "index_put_" && name != "_index_put_impl_") return false;
+  const Tensor* value = args.tensorIf(2);
+  if (value == nullptr || args.boolean(3) || !guardOrFalse(value->symNumel() == 1)) return false;
+  const auto isMask = [](const Value& index) {
+    return index.isTensor() && (index.tensor().dtype() == DType::Bool || index.tensor().dtype() == DType::UInt8);
+  };
+  const ValueList& indices = args.values[1].list();
+  return std::ranges::count_if(indices, [](const Value& index) { return index.isTensor(); }) == 1 &&
+         std::ranges::any_of(indices, isMask);
+}
+
+Result<void> checkRead(const BoundArguments& args, std::size_t written, std::size_t read, const Tensor& tensor,
+                       ReadOfWritten allowed) {
+  const Overlap overlap = overlapOf(args.tensor(written), tensor);
+  if (overlap == Overlap::None || overlap == Overlap::Unknown) return {};
+  if (overlap == Overlap::Full && allowed == ReadOfWritten::Whole) return {};
+  return mismatch(args, "'{}' is written to, but elements of '{}' lie in its memory; clone it first",
+                  args.op->schema.arguments[written].name, args.op->schema.arguments[read].name);
+}
+
 }  // namespace
+
+ReadOfWritten readOfWritten(const OpInfo& op) {
+  const std::string_view name = withoutNamespace(op);
+  if (std::ranges::find(readsApart, name) != std::end(readsApart)) return ReadOfWritten::None;
+  if (name == "copy_") return ReadOfWritten::Whole;
+  const OpInfo* base = findOp(op.base);
+  const bool isPointwise = base != nullptr && has(base->traits, OpTrait::Pointwise);
+  if (!isPointwise || std::ranges::find(readElsewhere, name) != std::end(readElsewhere)) return ReadOfWritten::Any;
+  return std::ranges::any_of(op.schema.arguments, isWritten) ? ReadOfWritten::Whole : ReadOfWritten::Any;
+}
+
+Result<void> checkReadOfWritten(const BoundArguments& args, ReadOfWritten allowed, const OpCaller& ops) {
+  if (allowed == ReadOfWritten::Any) return {};
+  const auto& arguments = args.op->schema.arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!isWritten(arguments[i]) || args.tensorIf(i) == nullptr) continue;
+    for (std::size_t j = 0; j < arguments.size(); ++j) {
+      if (j == i) continue;
+      KERF_CHECK(forTensors(args.values[j], [&](const Tensor& tensor) -> Result<void> {
+        if (!shareMemory(args.tensor(i), tensor, ops) || fillsByMask(args)) return {};
+        return checkRead(args, i, j, tensor, allowed);
+      }));
+    }
+  }
+  return {};
+}
 
 bool mustNotRepeat(const OpInfo& op) {
   if (!op.schema.name.starts_with("aten::")) return false;

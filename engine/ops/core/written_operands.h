@@ -1,6 +1,7 @@
-// Tensors that an op writes to: their elements must lie apart.
+// Tensors that an op writes to: their elements must lie apart, and apart from what the op reads.
 #pragma once
 
+#include "engine/ir/op_caller.h"
 #include "engine/ops/core/op_call.h"
 
 namespace kerf::inline ops {
@@ -10,5 +11,16 @@ namespace kerf::inline ops {
 bool mustNotRepeat(const OpInfo& op);
 /// ShapeMismatch where a written tensor repeats elements, as expand() leaves it.
 Result<void> checkWritten(const BoundArguments& args);
+
+/// Which other arguments may look at the memory that an op writes, as PyTorch has it.
+enum class ReadOfWritten : std::uint8_t {
+  Any,
+  Whole,  ///< the written elements themselves, not a part of them nor in another order: add_, copy_
+  None,   ///< index_add_, scatter_
+};
+ReadOfWritten readOfWritten(const OpInfo& op);
+/// ShapeMismatch where an argument lies in written memory as it must not. `ops` knows which tensors look at one memory.
+/// What has holes is not looked at, as in PyTorch.
+Result<void> checkReadOfWritten(const BoundArguments& args, ReadOfWritten allowed, const OpCaller& ops);
 
 }  // namespace kerf::inline ops

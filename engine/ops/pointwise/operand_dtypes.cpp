@@ -27,8 +27,9 @@ constexpr RefusedDtypes elementDtypes[] = {
     {"_neg_view _neg_view_copy addcmul ceil floor floor_divide fmod.Tensor hardtanh mse_loss_backward "
      "mvlgamma neg pow.Tensor_Tensor relu relu6 remainder.Tensor round smooth_l1_loss_backward "
      "threshold threshold_backward trunc fmod.default pow.default remainder.default argmax argmin fix positive "
-     "special_multigammaln special_round nanmedian",
+     "special_multigammaln special_round nanmedian clamp_min clamp_max",
      truth},
+    {"hash_tensor searchsorted bucketize", bitOf(DType::Complex64) | bitOf(DType::Complex128)},
     {"special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "
      "special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v "
      "special_chebyshev_polynomial_w special_erfcx special_hermite_polynomial_h special_hermite_polynomial_he "

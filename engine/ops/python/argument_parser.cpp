@@ -20,12 +20,12 @@ Fit asNumber(const CallOperand& operand, bool integral) {
   return operand.dim && (!integral || operand.dtype) ? Fit::Yes : Fit::Maybe;
 }
 
-/// As one item of a list of sizes: a tensor of one integer will do.
-Fit asSize(const CallOperand& operand) {
+/// As a size, alone or in a list: a tensor of one integer, or of one flag, will do.
+Fit asSize(const CallOperand& operand, bool takesFlags = true) {
   if (operand.kind == OperandKind::Int || operand.kind == OperandKind::SymInt) return Fit::Yes;
   if (operand.kind == OperandKind::Unknown) return Fit::Maybe;
   if (operand.kind != OperandKind::Tensor) return Fit::No;
-  if (operand.dtype && (!isIntegral(*operand.dtype) || *operand.dtype == DType::Bool)) return Fit::No;
+  if (operand.dtype && (!isIntegral(*operand.dtype) || (*operand.dtype == DType::Bool && !takesFlags))) return Fit::No;
   if (operand.elementCount && *operand.elementCount != 1) return Fit::No;
   return operand.dtype && operand.elementCount ? Fit::Yes : Fit::Maybe;
 }
@@ -86,6 +86,7 @@ Fit fitOne(const FormParameter& parameter, const CallOperand& operand, bool numb
   if (operand.kind == OperandKind::None) return fitIf(parameter.takesNone);
   if (parameter.kind == ParameterKind::Any) return Fit::Yes;
   if (operand.kind == OperandKind::Unknown) return Fit::Maybe;
+  if (parameter.isSize && operand.kind == OperandKind::Tensor) return asSize(operand, false);
   if (isNumberKind(parameter.kind)) return fitNumber(parameter.kind, operand);
   if (parameter.kind == ParameterKind::Tensor)
     return fitIf(operand.kind == OperandKind::Tensor || (numbersAsTensors && isPythonNumber(operand)));
@@ -98,7 +99,7 @@ Fit fitOne(const FormParameter& parameter, const CallOperand& operand, bool numb
 /// Of a list of ints the parser looks at the first item alone; a later one that does not fit is an error of its own.
 Fit fitItems(const FormParameter& parameter, const std::vector<CallOperand>& items) {
   if (items.empty()) return Fit::Yes;
-  if (parameter.kind == ParameterKind::Int) return asSize(items[0]);
+  if (parameter.kind == ParameterKind::Int) return asSize(items[0], !parameter.isSize);
   FormParameter item = parameter;
   item.isList = false;
   item.takesNone = parameter.kind == ParameterKind::Tensor && items[0].kind == OperandKind::None;

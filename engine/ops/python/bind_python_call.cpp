@@ -26,6 +26,11 @@ class Writer {
   bool isGiven(int parameter) const {
     return parameter >= 0 && m_bound.slots[std::size_t(parameter)].source != SlotSource::Absent;
   }
+  /// Given to the schema's argument: None is not, for a list that takes none.
+  bool isGiven(int parameter, const SchemaArgument& argument) const {
+    const bool isDefaulted = argument.defaultValue && argument.type.contains('[') && !argument.type.ends_with('?');
+    return isGiven(parameter) && !(isDefaulted && valueOf(std::size_t(parameter)).isNone());
+  }
 
   /// As the ATen overload takes them.
   BoundPythonCall asAten() const {
@@ -34,10 +39,15 @@ class Writer {
     bool byPosition = true;
     for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
       const int from = m_bound.form->fromSchema[i];
-      const bool given = from == -2 || isGiven(from);
+      const Value* own = from >= 0 && !isGiven(from)
+                             ? ownDefault(m_bound.form->parameters[std::size_t(from)], m_bound.form->op->defaults[i])
+                             : nullptr;
+      const bool given = from == -2 || isGiven(from, schema.arguments[i]) || own != nullptr;
       byPosition = byPosition && given && !schema.arguments[i].keywordOnly;
       if (!given) continue;
-      Argument value = from == -2 ? m_args[0] : valueOf(std::size_t(from));
+      Argument value = from == -2       ? m_args[0]
+                       : own != nullptr ? Argument(*own->as<std::int64_t>())
+                                        : valueOf(std::size_t(from));
       if (byPosition)
         call.args.push_back(std::move(value));
       else

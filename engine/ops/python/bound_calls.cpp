@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/python/bind_python_call.h"
+#include "engine/ops/python/call_values.h"
 #include "engine/ops/python/out_argument.h"
 #include "engine/ops/python/python_level.h"
 
@@ -81,9 +82,6 @@ Result<Value> callNamed(const OpInfo& op, const KeywordValues& named, const OpCa
   return ops.call("torch.ops." + op.schema.qualifiedName(), positions, keywords);
 }
 
-namespace {
-
-/// A tensor of one integer stands for the integer, alone and in a list of sizes.
 Value withNumbers(const Value& value) {
   if (value.isList()) {
     ValueList items;
@@ -95,6 +93,13 @@ Value withNumbers(const Value& value) {
   const bool isKnown = tensor.defined() && !tensor.isSymbolic() && tensor.numel() == 1 && isIntegral(tensor.dtype()) &&
                        tensor.storage() != nullptr && tensor.storage()->data() != nullptr;
   return isKnown ? Value(tensor.itemAsInt()) : value;
+}
+
+namespace {
+
+/// The parser takes None for some lists that ATen's schema has no None for: amax(x, None).
+bool takesNone(const SchemaArgument& argument) {
+  return !argument.defaultValue || !argument.type.contains('[') || argument.type.ends_with('?');
 }
 
 /// mean(integers) has no dtype, whatever out= has.
@@ -113,7 +118,8 @@ void setDtypeOfOut(const OutCall& call, const Value& out, KeywordValues& named) 
   named.emplace_back("dtype", Value(out.tensor().dtype()));
 }
 
-/// requires_grad=True is for tensors of floats.
+}  // namespace
+
 Result<void> checkGradientWish(std::string_view name, const std::optional<Value>& wish, const Value& result) {
   const bool* isWished = wish ? wish->as<bool>() : nullptr;
   if (isWished == nullptr || !*isWished || !result.isTensor()) return {};
@@ -122,8 +128,6 @@ Result<void> checkGradientWish(std::string_view name, const std::optional<Value>
   return fail(ErrorCode::BadInput, "{}: only floating point and complex tensors can require gradients, this is {}",
               name, dtypeInfo(dtype).torchName);
 }
-
-}  // namespace
 
 Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const KeywordValues& kwargs,
                             const OpCaller& ops) {
@@ -136,18 +140,23 @@ Result<Value> callBoundForm(const BoundForm& bound, const ValueList& args, const
   const std::optional<Value> dtype = given.named("dtype");
   OutCall outCall{bound.callable->name, form.op, {}, dtype && !dtype->isNone()};
   KeywordValues named;
-  for (std::size_t i = 0; i < form.fromSchema.size(); ++i)
-    if (auto value = given.at(form.fromSchema[i])) {
-      const int from = form.fromSchema[i];
+  for (std::size_t i = 0; i < form.fromSchema.size(); ++i) {
+    const int from = form.fromSchema[i];
+    auto value = given.at(from);
+    if (!value && from >= 0)
+      if (const Value* own = ownDefault(form.parameters[std::size_t(from)], form.op->defaults[i])) value = *own;
+    if (value && value->isNone() && from >= 0 && !takesNone(form.op->schema.arguments[i])) value.reset();
+    if (value) {
       const bool isInts = from >= 0 && form.parameters[std::size_t(from)].kind == ParameterKind::Int;
       if (writes) outCall.inputs.push_back(*value);
       named.emplace_back(form.op->schema.arguments[i].name, isInts ? withNumbers(*value) : std::move(*value));
     }
+  }
   if (writes && !outCall.choosesDtype) setDtypeOfOut(outCall, *into, named);
   KERF_TRY(const Value result, callNamed(*form.op, named, ops));
   KERF_CHECK(checkGradientWish(outCall.name, given.named("requires_grad"), result));
   if (!writes) return result;
-  KERF_CHECK(checkOut(outCall, result, *into));
+  KERF_CHECK(checkOut(outCall, result, *into, ops));
   return writeInto(outCall.name, result, *into, ops);
 }
 

@@ -44,6 +44,7 @@ void readType(std::string_view type, FormParameter& parameter) {
     type = type.substr(0, open);
     if (type.ends_with('?')) type.remove_suffix(1);
   }
+  parameter.isSize = type == "SymInt";
   const auto* known = std::ranges::find(kindNames, type, &KindName::text);
   parameter.kind = known == std::end(kindNames) ? ParameterKind::Any : known->kind;
 }

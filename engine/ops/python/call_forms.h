@@ -35,6 +35,7 @@ struct FormParameter {
   std::string name;
   ParameterKind kind = ParameterKind::Any;
   bool isList = false;
+  bool isSize = false;       ///< a SymInt of ATen's schema
   bool takesSingle = false;  ///< a list of known length: one int stands for all
   bool takesNone = false;
   bool isOptional = false;  ///< there is a default
@@ -43,6 +44,9 @@ struct FormParameter {
   std::string defaultText;
   Value byDefault;
 };
+
+/// The default of PyTorch's parser where the ATen overload has another number; null elsewhere.
+const Value* ownDefault(const FormParameter& parameter, const std::optional<Value>& ofAten);
 
 /// One way to call it.
 struct CallForm {

@@ -132,10 +132,12 @@ void refine(CallForm& form) {
     FormParameter& parameter = form.parameters[std::size_t(form.fromSchema[i])];
     const FormParameter exact = parameterOf(form.op->schema.arguments[i]);
     if (exact.kind == ParameterKind::Any) continue;
+    const bool takesNone = parameter.kind != ParameterKind::Any && parameter.takesNone;
     if (parameter.kind == ParameterKind::Any) parameter.kind = exact.kind;
+    parameter.isSize = exact.isSize;
     parameter.isList = exact.isList;
     if (exact.isList && exact.takesSingle) parameter.takesSingle = true;
-    parameter.takesNone = exact.takesNone || parameter.defaultText == "None";
+    parameter.takesNone = takesNone || exact.takesNone || parameter.defaultText == "None";
   }
 }
 
@@ -164,6 +166,12 @@ CallForm formOf(const OpInfo& op, bool isMethod) {
 }
 
 }  // namespace
+
+const Value* ownDefault(const FormParameter& parameter, const std::optional<Value>& ofAten) {
+  const auto* own = parameter.isOptional ? parameter.byDefault.as<std::int64_t>() : nullptr;
+  const auto* other = ofAten ? ofAten->as<std::int64_t>() : nullptr;
+  return own != nullptr && other != nullptr && *own != *other ? &parameter.byDefault : nullptr;
+}
 
 void matchOverloads(CallableForms& callable) {
   const std::vector<const OpInfo*> overloads = overloadsOf(callable.atenName);

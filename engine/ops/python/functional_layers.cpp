@@ -134,9 +134,17 @@ Result<void> renorm(const PythonCall& call, const Value& weight, const Value& in
   return {};
 }
 
+/// The table of an embedding.
+Result<Tensor> rowsOf(const PythonCall& call) {
+  KERF_TRY(Tensor weight, call.tensor(1, "weight"));
+  if (weight.dim() == 2) return weight;
+  return fail(ErrorCode::ShapeMismatch, "{}: argument 'weight' must have 2 dimensions, has {}", call.name,
+              weight.dim());
+}
+
 /// embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
 Result<Value> embedding(const PythonCall& call) {
-  KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
+  KERF_TRY(const Tensor weight, rowsOf(call));
   const Value input = call.get(0, "input");
   Value padding = call.get(2, "padding_idx");
   if (const auto index = padding.asSymInt(); index && *index < 0) padding = Value(*index + weight.symSize(0));
@@ -181,9 +189,11 @@ Result<Value> embeddingBag(const PythonCall& call) {
   const auto* mode = std::ranges::find(modes, named.as<std::string>() ? *named.as<std::string>() : std::string());
   if (mode == modes.end()) return fail(ErrorCode::BadInput, "embedding_bag: mode must be sum, mean or max");
   KERF_TRY(const Bags bags, bagsOf(call));
+  if (*mode == "max" && (call.truth(7, "sparse", false) || call.truth(5, "scale_grad_by_freq", false)))
+    return fail(ErrorCode::BadInput, "embedding_bag: mode max takes neither sparse nor scale_grad_by_freq");
   if (!bags.weights.isNone() && *mode != "sum")
     return fail(ErrorCode::BadInput, "embedding_bag: per_sample_weights are for mode sum, not {}", *mode);
-  KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
+  KERF_TRY(const Tensor weight, rowsOf(call));
   KERF_CHECK(renorm(call, Value(weight), bags.indices));
   Value padding = call.get(10, "padding_idx");
   if (const auto index = padding.asSymInt(); index && *index < 0) padding = Value(*index + weight.symSize(0));

@@ -67,8 +67,7 @@ Result<std::int64_t> reductionOf(const LossCall& c) {
 
 bool isBatchMean(const LossCall& c) {
   const Value* given = c.find("reduction");
-  const bool old = c.find("size_average") != nullptr || c.find("reduce") != nullptr;
-  return !old && given != nullptr && given->as<std::string>() != nullptr && *given->as<std::string>() == "batchmean";
+  return given != nullptr && given->as<std::string>() != nullptr && *given->as<std::string>() == "batchmean";
 }
 
 Result<Value> functionalLoss(const PythonCall& call);
@@ -83,6 +82,9 @@ Result<Value> weighted(const LossCall& c, const Value& weight) {
     if (key == "size_average" || key == "reduce") value = Value();
   const PythonCall plain{c.call.name, c.call.args, named, c.call.ops};
   KERF_TRY(const Value each, functionalLoss(plain));
+  KERF_TRY(const Tensor input, c.call.tensor(SIZE_MAX, "input"));
+  if (!weight.isTensor() || !checkEqual(weight.tensor().symSizes(), input.symSizes()))
+    return fail(ErrorCode::ShapeMismatch, "{}: the weights and the input must have the same size", c.call.name);
   KERF_TRY(const Value times, c.call.aten("mul.Tensor", {each, weight}));
   if (reduction == byNone) return times;
   KERF_TRY(const Value sum, c.call.aten("sum.default", {times}));
@@ -133,8 +135,10 @@ Result<Value> functionalLoss(const PythonCall& call) {
     named.emplace_back(isSelf ? "self" : key, key == "reduction" ? Value(reduction) : value);
   }
   KERF_TRY(const Value value, callNamed(*op, named, call.ops));
-  if (!isBatchMean(c)) return value;
+  if (!isBatchMean(c)) return value;  // whatever size_average says
   KERF_TRY(const Tensor input, call.tensor(SIZE_MAX, "input"));
+  if (input.dim() == 0) return fail(ErrorCode::ShapeMismatch, "{}: input has no batch", call.name);
+  if (guardOrFalse(input.symSize(0) == 0)) return value;
   return call.aten("div.Tensor", {value, Value(input.symSize(0))});
 }
 
@@ -185,6 +189,7 @@ Result<Value> gaussianNll(const PythonCall& call) {
 Result<Value> multilabelSoftMargin(const PythonCall& call) {
   const Value input = call.get(0, "input"), target = call.get(1, "target"), weight = call.get(2, "weight");
   KERF_TRY(const Tensor scores, call.tensor(0, "input"));
+  if (scores.dim() == 0) return fail(ErrorCode::ShapeMismatch, "{}: input has no classes", call.name);
   const std::int64_t last = scores.dim() - 1;
   KERF_TRY(const Value yes, call.aten("log_sigmoid.default", {input}));
   KERF_TRY(const Value negative, call.aten("neg.default", {input}));
@@ -204,6 +209,10 @@ Result<Value> multilabelSoftMargin(const PythonCall& call) {
 
 Result<Value> multilabelMargin(const PythonCall& call) {
   KERF_TRY(const std::int64_t reduction, reductionOf({call}));
+  KERF_TRY(const Tensor target, call.tensor(1, "target"));
+  if (target.dtype() != DType::Int64)
+    return fail(ErrorCode::ShapeMismatch, "{}: target must have the dtype torch.int64, has {}", call.name,
+                dtypeInfo(target.dtype()).torchName);
   KERF_TRY(Tensor loss, call.atenTensor("multilabel_margin_loss_forward.default",
                                         {call.get(0, "input"), call.get(1, "target"), Value(reduction)}));
   return Value(std::move(loss));

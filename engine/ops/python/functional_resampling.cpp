@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/python/call_values.h"
 #include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
@@ -15,7 +16,7 @@ std::string textOf(const PythonCall& call, std::string_view key) {
 }
 
 Value repeated(const Value& value, std::size_t count) {
-  return value.isList() || value.isNone() ? value : Value(ValueList(count, value));
+  return value.isList() || value.isNone() ? value : Value(ValueList(count, withNumbers(value)));
 }
 
 /// One mode of interpolate: the rank of its input and its op.
@@ -138,7 +139,8 @@ Result<void> checkLists(const PythonCall& call, std::initializer_list<std::strin
                         bool single) {
   for (const std::string_view key : keys) {
     const Value value = call.get(SIZE_MAX, key);
-    if (value.as<bool>() != nullptr || (value.isNone() && key != "stride"))
+    const bool isNumber = !single && value.isTensor() && value.tensor().dim() == 0;  // Python would iterate over it
+    if (value.as<bool>() != nullptr || isNumber || (value.isNone() && key != "stride"))
       return fail(ErrorCode::BadInput, "{}: argument '{}' must be ints", call.name, key);
     if (!value.isList() || value.list().empty() || value.list().size() == count) continue;
     if (single && value.list().size() == 1) continue;
@@ -311,6 +313,8 @@ Result<Value> lpPool(const PythonCall& call) {
   const std::size_t spatial = spatialOf(call.name);
   const Value power = call.get(1, "norm_type"), kernel = repeated(call.get(2, "kernel_size"), spatial);
   const Value given = call.get(3, "stride"), none(std::int64_t{0});
+  if (spatial == 1 && call.get(2, "kernel_size").isList())
+    return fail(ErrorCode::BadInput, "{}: argument 'kernel_size' must be an int", call.name);
   const double p = call.number(1, "norm_type", 2);
   std::int64_t count = 1;
   for (const Value& item : kernel.list()) count *= item.as<std::int64_t>() ? *item.as<std::int64_t>() : 1;

@@ -102,6 +102,7 @@ Result<Value> allDims(const PythonCall& call) {
 /// norm(input, p, dim, keepdim, dtype): of vectors, but for the names of norms of matrices.
 Result<Value> norm(const PythonCall& call) {
   if (!call.get(SIZE_MAX, "out").isNone()) return fail(ErrorCode::UnsupportedOp, "norm: out is not supported");
+  KERF_CHECK(call.tensor(0, "input"));
   const Value input = call.get(0, "input"), keep = call.get(3, "keepdim");
   Value p = call.get(1, "p"), dim = call.get(2, "dim");
   if (!dim.isNone() && !dim.isList() && !dim.asSymInt())
@@ -135,6 +136,7 @@ Value asked(const Value& all, bool inverse, bool counts) {
 }
 
 Result<Value> unique(const PythonCall& call) {
+  KERF_CHECK(call.tensor(0, "input"));
   const Value input = call.get(0, "input"), dim = call.get(4, "dim");
   const bool inverse = call.flag(2, "return_inverse", false), counts = call.flag(3, "return_counts", false);
   const Value sorted(call.flag(1, "sorted", true));

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/python/call_values.h"
 #include "engine/ops/python/multi_head_attention.h"
 #include "engine/ops/python/python_level.h"
 
@@ -9,7 +10,7 @@ namespace kerf::inline ops {
 namespace {
 
 Value repeated(const Value& value, std::size_t count) {
-  return value.isList() || value.isNone() ? value : Value(ValueList(count, value));
+  return value.isList() || value.isNone() ? value : Value(ValueList(count, withNumbers(value)));
 }
 
 /// dropout(input, p, training, inplace)
@@ -75,7 +76,9 @@ Result<SamePadding> samePadding(const PythonCall& call, const Tensor& weight, co
   SamePadding padding;
   const std::size_t spatial = dilation.list().size();
   for (std::size_t i = 0; i < spatial; ++i) {
-    const SymInt total = *dilation.list()[i].asSymInt() * (weight.symSize(std::int64_t(i) + 2) - 1);
+    const auto step = dilation.list()[i].asSymInt();
+    if (!step) return fail(ErrorCode::BadInput, "{}: argument 'dilation' must be ints", call.name);
+    const SymInt total = *step * (weight.symSize(std::int64_t(i) + 2) - 1);
     const SymInt half = floorDiv(total, 2), odd = total - half * 2;
     padding.both.emplace_back(half);
     padding.rest.insert(padding.rest.begin(), {Value(std::int64_t{0}), Value(odd)});
@@ -98,6 +101,9 @@ Result<Value> numericPadding(const PythonCall& call, const Value& dilation, Valu
   if (*name == "valid") return Value(ValueList(spatial, Value(std::int64_t{0})));
   if (*name != "same") return fail(ErrorCode::BadInput, "{}: padding must be 'valid' or 'same'", call.name);
   KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
+  if (weight.dim() != std::int64_t(spatial) + 2)
+    return fail(ErrorCode::ShapeMismatch, "{}: argument 'weight' must have {} dimensions, has {}", call.name,
+                spatial + 2, weight.dim());
   KERF_TRY(const SamePadding padding, samePadding(call, weight, dilation));
   if (!padding.isEven) {
     KERF_TRY(input, call.aten("constant_pad_nd.default", {input, Value(padding.rest)}));
@@ -147,6 +153,9 @@ Result<Value> adaptiveAveragePool(const PythonCall& call) {
 bool isAbsent(const Value& stride) { return stride.isNone() || (stride.isList() && stride.list().empty()); }
 
 Result<Value> maxPool2d(const PythonCall& call) {
+  for (const std::string_view key : {"kernel_size", "stride", "padding", "dilation"})
+    if (call.get(SIZE_MAX, key).as<bool>() != nullptr)
+      return fail(ErrorCode::BadInput, "{}: argument '{}' must be ints", call.name, key);
   const Value kernel = repeated(call.get(1, "kernel_size"), 2);
   const Value stride = call.get(2, "stride");
   KERF_TRY(const Value both, call.aten("max_pool2d_with_indices.default",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/type_promotion.h"
 #include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
@@ -132,9 +133,10 @@ Result<Value> flatten(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "self"));
   const auto wrapped = [&](std::int64_t dim) { return dim < 0 ? dim + std::max<std::int64_t>(self.dim(), 1) : dim; };
   const std::int64_t start = wrapped(call.integer(1, "start_dim", 0)), end = wrapped(call.integer(2, "end_dim", -1));
-  if (self.dim() == 0) return call.aten("reshape.default", {Value(self), intList({1})});
-  if (start < 0 || end >= self.dim() || start > end)
+  const std::int64_t rank = std::max<std::int64_t>(self.dim(), 1);
+  if (start < 0 || start >= rank || end < 0 || end >= rank || start > end)
     return fail(ErrorCode::ShapeMismatch, "flatten: dimensions {} to {} of {}", start, end, self.dim());
+  if (self.dim() == 0) return call.aten("reshape.default", {Value(self), intList({1})});
   const SymSizes& own = self.symSizes();
   SymSizes sizes(own.begin(), own.begin() + start);
   SymInt joined = 1;
@@ -176,7 +178,31 @@ Result<Value> elementSize(const PythonCall& call) {
   return Value(itemSize(self.dtype()));
 }
 
+/// Writes a result into self, which has its dtype, or one that keeps its kind.
+Result<Value> writtenInto(const PythonCall& call, const Value& result, bool sameDtype) {
+  KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  const DType made = result.tensor().dtype();
+  if (sameDtype ? made != self.dtype() : !canCast(made, self.dtype()))
+    return fail(ErrorCode::ShapeMismatch, "{}: the result has the dtype {}, which self, a tensor of {}, cannot hold",
+                call.name, dtypeInfo(made).torchName, dtypeInfo(self.dtype()).torchName);
+  return call.aten("copy_.default", {Value(self), result});
+}
+
+Result<Value> floatPowerInto(const PythonCall& call) {
+  const Value exponent = call.get(1, "exponent");
+  const std::string_view form = exponent.isTensor() ? "float_power.Tensor_Tensor" : "float_power.Tensor_Scalar";
+  KERF_TRY(const Value power, call.aten(form, {call.get(0, "self"), exponent}));
+  return writtenInto(call, power, true);
+}
+
+Result<Value> polygammaInto(const PythonCall& call) {
+  KERF_TRY(const Value result, call.aten("polygamma.default", {call.get(1, "n"), call.get(0, "self")}));
+  return writtenInto(call, result, false);
+}
+
 constexpr PythonRow tensorMethodRowsTable[] = {
+    {"Tensor.float_power_", floatPowerInto},
+    {"Tensor.polygamma_", polygammaInto},
     {"Tensor.sum_to_size", sumToSize},
     {"torch.isreal", isReal},
     {"Tensor.isreal", isReal},

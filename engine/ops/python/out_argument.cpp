@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
@@ -85,6 +84,7 @@ constexpr OutRule outRules[] = {
     {"matrix_power", OutDtype::Exact},
     {"mean", OutDtype::ExactIfGiven},
     {"mm", OutDtype::Exact},
+    {"msort", OutDtype::Exact},
     {"mv", OutDtype::Exact},
     {"nan_to_num", OutDtype::Exact},
     {"nansum", OutDtype::ExactIfGiven},
@@ -137,15 +137,6 @@ constexpr OutRule outRules[] = {
     {"zeros", OutDtype::ExactIfGiven},
 };
 
-/// Ops that read their arguments while they write, in an order of their own.
-constexpr std::string_view readWhileWriting[] = {"cat",        "concat",       "concatenate",   "gather",
-                                                 "index_copy", "index_select", "kron",          "masked_select",
-                                                 "stack",      "take",         "take_along_dim"};
-
-/// Ops that give out= its new sizes, or zeros, before they read their argument.
-constexpr std::string_view writeBeforeReading[] = {"histc", "mean",        "mode", "nanmean", "nansum", "norm",
-                                                   "prod",  "narrow_copy", "std",  "sum",     "var"};
-
 /// Some take a tensor of bytes for one of flags.
 constexpr std::string_view takeBytesForFlags[] = {"all", "any"};
 
@@ -194,67 +185,12 @@ Result<void> checkOutDtype(const OutCall& call, DType made, DType given, bool is
   return {};
 }
 
-/// Places of the storage from the first element to behind the last, in bytes.
-struct Places {
-  std::int64_t begin = 0, end = 0;
-};
-Places placesOf(const Tensor& tensor) {
-  const std::int64_t bytes = itemSize(tensor.dtype());
-  std::int64_t last = tensor.offset();
-  for (std::int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
-  return {tensor.offset() * bytes, (last + 1) * bytes};
-}
-
-bool isSameTensor(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
-  return a.storage() == b.storage() && a.numel() > 0 && a.offset() == b.offset() && a.sizes() == b.sizes() &&
-         a.strides() == b.strides();
-}
-
-/// As far as PyTorch tells: it looks at the places of tensors without holes only.
-bool sharesMemory(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
-  if (a.storage() != b.storage() || a.numel() == 0 || b.numel() == 0) return false;
-  if (isSameTensor(a, b)) return true;
-  if (!isNonOverlappingAndDense(a) || !isNonOverlappingAndDense(b)) return false;
-  const Places x = placesOf(a), y = placesOf(b);
-  return x.begin < y.end && y.begin < x.end;
-}
-
-/// Whether the question is true of `out` and an argument, alone or in a list.
-template <class Question>
-bool isArgument(const Value& value, const Tensor& out, const Question& question) {
-  if (value.isTensor()) return question(value.tensor(), out);
-  return value.isList() &&
-         std::ranges::any_of(value.list(), [&](const Value& item) { return isArgument(item, out, question); });
-}
-
-template <class Question>
-bool isAnArgument(const OutCall& call, const Tensor& out, const Question& question) {
-  return std::ranges::any_of(call.inputs, [&](const Value& value) { return isArgument(value, out, question); });
-}
-
-Result<void> checkOutMemory(const OutCall& call, const Tensor& made, const Tensor& out) {
-  if (isAmong(readWhileWriting, lastPart(call.name)) && isAnArgument(call, out, sharesMemory))
-    return fail(ErrorCode::ShapeMismatch,
-                "{}: out= is an argument, too, which is read while it is written; clone it first", call.name);
-  if (isAmong(writeBeforeReading, lastPart(call.name)) && isAnArgument(call, out, sharesMemory))
-    return fail(ErrorCode::UnsupportedOp,  // PyTorch runs it, and gives what its loop happens to have overwritten
-                "{}: out= is an argument, too, which is written before it is read; clone it first", call.name);
-  const bool isElementWise = call.op != nullptr && has(call.op->traits, OpTrait::Pointwise);
-  if (isElementWise && isAnArgument(call, out, isSameTensor) &&
-      !(made.dim() == out.dim() && checkEqual(made.symSizes(), out.symSizes())))
-    return fail(ErrorCode::ShapeMismatch,
-                "{}: out= is an argument of the shape [{}], which does not fit the result's [{}]", call.name,
-                fmt::join(out.symSizes(), ", "), fmt::join(made.symSizes(), ", "));
-  return {};
-}
-
-Result<void> checkOne(const OutCall& call, const Value& made, const Value& into, bool isOneOfSeveral) {
+Result<void> checkOne(const OutCall& call, const Value& made, const Value& into, bool isOneOfSeveral,
+                      const OpCaller& ops) {
   if (!into.isTensor() || !made.isTensor())
     return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", call.name);
   KERF_CHECK(checkOutDtype(call, made.tensor().dtype(), into.tensor().dtype(), isOneOfSeveral));
-  return checkOutMemory(call, made.tensor(), into.tensor());
+  return checkOutMemory(call, made.tensor(), into.tensor(), ops);
 }
 
 /// One tensor of `out=`, resized where the result has other sizes.
@@ -274,11 +210,12 @@ bool takesDtypeOfOut(std::string_view name) {
   return rule != std::end(outRules) && rule->dtype == OutDtype::ExactIfGiven;
 }
 
-Result<void> checkOut(const OutCall& call, const Value& result, const Value& out) {
-  if (!out.isList() || !result.isList()) return checkOne(call, result, out, false);
+Result<void> checkOut(const OutCall& call, const Value& result, const Value& out, const OpCaller& ops) {
+  if (!out.isList() || !result.isList()) return checkOne(call, result, out, false, ops);
   if (out.list().size() != result.list().size())
     return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", call.name, result.list().size());
-  for (std::size_t i = 0; i < out.list().size(); ++i) KERF_CHECK(checkOne(call, result.list()[i], out.list()[i], true));
+  for (std::size_t i = 0; i < out.list().size(); ++i)
+    KERF_CHECK(checkOne(call, result.list()[i], out.list()[i], true, ops));
   return {};
 }
 

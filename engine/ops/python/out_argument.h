@@ -15,8 +15,12 @@ struct OutCall {
 };
 
 /// What PyTorch refuses before it writes a result into `out` (writeInto): another dtype than the op's where its kernels convert
-/// none, a lossy conversion, memory that the op reads while it writes. ShapeMismatch.
-Result<void> checkOut(const OutCall& call, const Value& result, const Value& out);
+/// none, a lossy conversion, and what checkOutMemory() refuses. ShapeMismatch.
+Result<void> checkOut(const OutCall& call, const Value& result, const Value& out, const OpCaller& ops);
+
+/// Arguments that lie in the memory of `out`, one tensor of out=, which will hold `made`: ShapeMismatch where PyTorch refuses
+/// them, UnsupportedOp where it gives what its loops happen to have overwritten. `ops` knows which tensors look at one memory.
+Result<void> checkOutMemory(const OutCall& call, const Tensor& made, const Tensor& out, const OpCaller& ops);
 
 /// Whether a function makes its tensor in the dtype of out= where dtype= is not given: torch.zeros, torch.sum.
 bool takesDtypeOfOut(std::string_view name);

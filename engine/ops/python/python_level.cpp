@@ -6,6 +6,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/bind_python_call.h"
+#include "engine/ops/python/call_values.h"
 #include "engine/ops/python/nn_modules.h"
 #include "engine/ops/python/out_argument.h"
 #include "engine/ops/python/tensor_facts.h"
@@ -97,11 +98,13 @@ KeywordValues parametersOf(const BoundForm& bound, const ValueList& args, const 
   return named;
 }
 
-/// Dimensions by name: no tensor here has names.
-bool usesNames(const BoundForm& bound) {
-  for (std::size_t i = 0; i < bound.slots.size(); ++i)
-    if (bound.form->parameters[i].kind == ParameterKind::Dimname && bound.slots[i].source != SlotSource::Absent)
-      return true;
+/// Dimensions by name, which no tensor here has; names=None is none.
+bool usesNames(const BoundForm& bound, const KeywordValues& kwargs) {
+  for (std::size_t i = 0; i < bound.slots.size(); ++i) {
+    const ParameterSlot& slot = bound.slots[i];
+    if (bound.form->parameters[i].kind != ParameterKind::Dimname || slot.source == SlotSource::Absent) continue;
+    if (slot.source != SlotSource::Keyword || !kwargs[slot.index].second.isNone()) return true;
+  }
   return false;
 }
 
@@ -109,7 +112,8 @@ bool usesNames(const BoundForm& bound) {
 Result<Value> callFunction(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
                            const OpCaller& ops) {
   KERF_TRY(const BoundForm bound, bindPythonCall(target, args, kwargs));
-  if (usesNames(bound)) return fail(ErrorCode::UnsupportedOp, "{}: names of dimensions are not supported", target);
+  if (usesNames(bound, kwargs))
+    return fail(ErrorCode::UnsupportedOp, "{}: names of dimensions are not supported", target);
   const std::string_view full = bound.callable->name, name = lastName(full);
   if (isPacket(full)) return callBoundForm(bound, args, kwargs, ops);
   const PythonRow* row = findRow(fmt::format("{}{}", full, bound.form->text));
@@ -127,8 +131,11 @@ Result<Value> callFunction(std::string_view target, const ValueList& args, const
   }
   const PythonCall call{name, rest, named, ops, args.size()};
   Result<Value> result = row != nullptr ? row->run(call) : callSameNamed(call, name);
-  if (!result || into.isNone()) return result;
-  KERF_CHECK(checkOut(outCall, *result, into));
+  if (!result) return result;
+  const auto wish = std::ranges::find(named, "requires_grad", &std::pair<std::string, Value>::first);
+  if (wish != named.end()) KERF_CHECK(checkGradientWish(full, wish->second, *result));
+  if (into.isNone()) return result;
+  KERF_CHECK(checkOut(outCall, *result, into, ops));
   return writeInto(full, *result, into, ops);
 }
 
@@ -181,7 +188,11 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
 
 Result<Value> callPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
                               const OpCaller& ops) {
-  return withoutThrowing([&] { return callAtPythonLevel(target, args, kwargs, ops); });
+  try {
+    return withoutThrowing([&] { return callAtPythonLevel(target, args, kwargs, ops); });
+  } catch (const std::bad_variant_access&) {  // a program that took None, or a number, for a tensor or a list
+    return fail(ErrorCode::BadInput, "{}: an argument is of another kind than this function takes", target);
+  }
 }
 
 }  // namespace kerf::inline ops

@@ -1,4 +1,5 @@
-// Functions of Python over shapes and places: broadcast_shapes, unravel_index, dim_order, range; and lu.
+// Functions of Python over shapes and places: broadcast_shapes, unravel_index, dim_order, range, tensor_split at places that
+// a tensor holds; and lu.
 #include <algorithm>
 #include <numeric>
 
@@ -78,7 +79,23 @@ Result<Value> lu(const PythonCall& call) {
   return Value(std::move(results));
 }
 
+/// The places, or the number of pieces, are what a tensor holds.
+Result<Value> splitAtTensor(const PythonCall& call) {
+  KERF_TRY(const Tensor places, call.tensor(SIZE_MAX, "tensor_indices_or_sections"));
+  const Value input = call.get(0, "input"), dim = call.get(SIZE_MAX, "dim");
+  if (places.dtype() != DType::Int64 || places.dim() > 1)
+    return fail(ErrorCode::ShapeMismatch, "tensor_split: the places must be an int64 tensor of at most one dimension");
+  if (!places.defined() || places.isSymbolic())
+    return fail(ErrorCode::UnsupportedOp, "tensor_split: the places are a tensor's elements, which are not known yet");
+  if (places.dim() == 0) return call.aten("tensor_split.sections", {input, Value(places.itemAsInt()), dim});
+  Sizes numbers;
+  for (std::int64_t i = 0; i < places.numel(); ++i) numbers.push_back(places.itemAsInt(i));
+  return call.aten("tensor_split.indices", {input, intList(numbers), dim});
+}
+
 constexpr PythonRow rows[] = {
+    {"torch.tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", splitAtTensor},
+    {"Tensor.tensor_split(Tensor tensor_indices_or_sections, int dim=0)", splitAtTensor},
     {"torch.broadcast_shapes", broadcastShapes},
     {"torch.unravel_index", unravelIndex},
     {"Tensor.dim_order", dimOrder},

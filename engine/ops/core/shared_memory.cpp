@@ -1,0 +1,77 @@
+#include "engine/ops/core/shared_memory.h"
+
+#include <numeric>
+
+#include "engine/ops/core/strides.h"
+
+namespace kerf::inline ops {
+namespace {
+
+/// From the first byte to behind the last, from the start of the memory.
+struct Reach {
+  SymInt begin, end;
+};
+
+Reach reachOf(const Tensor& tensor) {
+  const std::int64_t bytes = itemSize(tensor.dtype());
+  SymInt last = tensor.symOffset();
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.symSize(d) - 1) * tensor.symStride(d);
+  return {tensor.symOffset() * bytes, (last + 1) * bytes};
+}
+
+bool isEmpty(const Tensor& tensor) { return guardOrFalse(tensor.symNumel() == 0); }
+
+bool areEqual(const SymSizes& a, const SymSizes& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t d = 0; d < a.size(); ++d)
+    if (!a[d].isIdentical(b[d]) && !guardOrFalse(a[d] == b[d])) return false;
+  return true;
+}
+
+bool areSameElements(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && areEqual(a.symSizes(), b.symSizes()) && areEqual(a.symStrides(), b.symStrides()) &&
+         guardOrFalse(a.symOffset() == b.symOffset());
+}
+
+bool reachIntoEachOther(const Reach& a, const Reach& b) {
+  return guardOrFalse(a.begin < b.end) && guardOrFalse(b.begin < a.end);
+}
+
+/// What all steps between elements are multiples of; 0 where there is one element, 1 where that is not known.
+std::int64_t commonStep(const Tensor& tensor) {
+  std::int64_t step = 0;
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.symStride(d).isSymbolic()) return 1;
+    if (!guardOrFalse(tensor.symSize(d) < 2)) step = std::gcd(step, tensor.stride(d));
+  }
+  return step;
+}
+
+}  // namespace
+
+bool shareMemory(const Tensor& a, const Tensor& b, const OpCaller& ops) {
+  if (a.defined() && b.defined()) return a.storage() == b.storage();
+  if (a.traced < 0 || b.traced < 0) return false;
+  if (a.traced == b.traced) return true;
+  const auto* follows = dynamic_cast<const FollowsMemory*>(&ops);
+  return follows != nullptr && follows->shareMemory(a, b);
+}
+
+Overlap overlapOf(const Tensor& a, const Tensor& b) {
+  if (isEmpty(a) || isEmpty(b)) return Overlap::None;
+  if (areSameElements(a, b)) return Overlap::Full;
+  if (!isNonOverlappingAndDense(a) || !isNonOverlappingAndDense(b)) return Overlap::Unknown;
+  const Reach x = reachOf(a), y = reachOf(b);
+  if (!reachIntoEachOther(x, y)) return Overlap::None;
+  const bool isWhole = guardOrFalse(x.begin == y.begin) && guardOrFalse(x.end == y.end);
+  return isWhole && areEqual(a.symStrides(), b.symStrides()) ? Overlap::Full : Overlap::Partial;
+}
+
+bool mayMeet(const Tensor& a, const Tensor& b) {
+  if (isEmpty(a) || isEmpty(b) || !reachIntoEachOther(reachOf(a), reachOf(b))) return false;
+  if (a.dtype() != b.dtype() || a.symOffset().isSymbolic() || b.symOffset().isSymbolic()) return true;
+  const std::int64_t step = std::gcd(commonStep(a), commonStep(b));
+  return step == 0 || (a.offset() - b.offset()) % step == 0;
+}
+
+}  // namespace kerf::inline ops
