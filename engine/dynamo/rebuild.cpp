@@ -180,7 +180,20 @@ void TemplateWalk::visitParts(PyObject* value) {
 }
 
 /// An object without a rule: one with attributes that tracing made gets one here.
+/// Another function of the same code passes the guard of this one: its cells and defaults are those of each call.
+bool TemplateWalk::isFunctionOfFrame(PyObject* value) {
+  if (!PyFunction_Check(value)) return false;
+  const bool isPlain = PyFunction_GET_CLOSURE(value) == nullptr && PyFunction_GET_DEFAULTS(value) == nullptr &&
+                       PyFunction_GET_KW_DEFAULTS(value) == nullptr;
+  const auto& functions = FrameTracer::active()->functions;
+  const auto found = functions.find(value);
+  if (isPlain || found == functions.end() || found->second == nullptr) return false;
+  m_needs.numbers.emplace_back(Ref::borrow(value), found->second);
+  return true;
+}
+
 void TemplateWalk::visitItself(PyObject* value) {
+  if (isFunctionOfFrame(value)) return;
   if (isConstant(value) || m_effects.isOpaque(value)) return;
   if (hasHiddenAttributes(value)) {
     FrameTracer::active()->freshFunctions.insert(value);

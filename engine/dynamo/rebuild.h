@@ -16,7 +16,7 @@ namespace kerf::inline dynamo {
 struct Needs {
   std::vector<NodeId> nodes;  ///< in order of first need
   std::vector<StandIn*> standIns;
-  std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< of the frame, as they came in
+  std::vector<std::pair<Ref, SourcePtr>> numbers;  ///< of the frame, as they came in; functions too
   std::vector<std::pair<Ref, NodeId>> floats;      ///< computed ones leave the graph as tensors
 };
 
@@ -33,6 +33,7 @@ class TemplateWalk {
  private:
   void visitParts(PyObject* value);
   void visitItself(PyObject* value);
+  bool isFunctionOfFrame(PyObject* value);
   void visitNumber(PyObject* value, SymState& number);
   void need(NodeId node);
   SideEffects& m_effects;

@@ -59,12 +59,21 @@ class MemoryTracer : public OpTracer, public FollowsMemory {
     if (op == nullptr || isCopy(*op, node)) return {};
     const bool isItem = op->id == "operator.getitem"_op;
     for (std::size_t i = 0; i < op->schema.arguments.size(); ++i) {
-      if (!isItem && !writesTo(*op, i) && !(has(op->traits, OpTrait::View) && sharesMemory(*op, i))) continue;
+      if (!isItem && !resultLooksAt(*op, i)) continue;
       const Argument* argument = boundArgument(node, *op, i);
       const NodeId* id = argument != nullptr ? argument->as<NodeId>() : nullptr;
-      if (id != nullptr) return *id;
+      if (id != nullptr) return !isItem || isListOfViews(module().graph.node(*id)) ? std::optional(*id) : std::nullopt;
     }
     return {};
+  }
+
+  /// split and unbind; the items of other tuples lie apart.
+  static bool isListOfViews(const Node& node) {
+    const OpInfo* op = findOp(node);
+    if (op == nullptr) return false;
+    for (std::size_t i = 0; i < op->schema.arguments.size(); ++i)
+      if (resultLooksAt(*op, i)) return true;
+    return false;
   }
 
   /// reshape is a view only where strides allow it.

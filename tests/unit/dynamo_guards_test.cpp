@@ -131,6 +131,25 @@ TEST(DynamoGuards, MethodsOfContainersLiveAcrossABreak) {
             "[3.0] [0, 1, 2]\n");
 }
 
+/// The guard of a function is its code, which all functions share that a line has made: each call has its own cells.
+TEST(DynamoGuards, FunctionsThatLiveAcrossABreakHaveTheirOwnCells) {
+  const char* const twice = "for k in (1.0, 10.0): print(g(torch.full((1,), k)).tolist())";
+  EXPECT_EQ(printed("def h(v):\n    torch._dynamo.graph_break()\n    return v\n"
+                    "def f(x):\n    t = lambda w: h(w * x)\n    torch._dynamo.graph_break()\n"
+                    "    return t(torch.full((1,), 3.0))\n",
+                    twice),
+            "[3.0]\n[30.0]\n");
+  EXPECT_EQ(printed("def h(v):\n    torch._dynamo.graph_break()\n    return v\n"
+                    "def f(x):\n    t = lambda w: h(w * x)\n    return t(torch.ones(1)) - t(torch.full((1,), 3.0))\n",
+                    twice),
+            "[-2.0]\n[-20.0]\n");
+  EXPECT_EQ(printed("def h(v):\n    torch._dynamo.graph_break()\n    return v\n"
+                    "def f(x):\n    def t(w, y=x): return h(w * y)\n    both = [t]\n    torch._dynamo.graph_break()\n"
+                    "    both.append(t)\n    return both[0](torch.ones(1)) + both[1](torch.ones(1))\n",
+                    twice),
+            "[2.0]\n[20.0]\n");
+}
+
 TEST(DynamoGuards, NamesOfFunctionsNeedNone) {
   EXPECT_EQ(guardsOf("def h(x): return x + 1\ndef f(x): return h(x), h.__name__\n", "g(torch.ones(2))"),
             "CLOSURE_MATCH G['h']\nTENSOR_MATCH L['x']\n");

@@ -350,6 +350,43 @@ TEST(ProgramRanks, ARankThatCompilesNothingIsNamed) {
   EXPECT_NE(alone[0].find("rank 1 has ended"), std::string::npos) << alone[0];
 }
 
+TEST(ProgramRanks, MeshesThatAreEqualAreOne) {
+  EXPECT_EQ(
+      printedBy(2, usesDTensor + "again = init_device_mesh('cpu', (world,))\n"
+                                 "a = distribute_tensor(torch.arange(4.0), mesh, [Shard(0)])\n"
+                                 "b = distribute_tensor(torch.ones(4), again, [Shard(0)])\n"
+                                 "print((a + b).full_tensor().tolist(), torch.stack([a, b]).device_mesh == mesh)\n"),
+      (Texts{"[1.0, 2.0, 3.0, 4.0] True\n", "[1.0, 2.0, 3.0, 4.0] True\n"}));
+  EXPECT_EQ(
+      printedBy(2,
+                "from torch.distributed.fsdp import fully_shard\n"
+                "net = torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False), torch.nn.Linear(2, 2, bias=False))\n"
+                "for part in net: torch.nn.init.constant_(part.weight, 0.5)\n"
+                "for part in net: fully_shard(part)\n"
+                "fully_shard(net)\n"
+                "net(torch.ones(1, 2)).sum().backward()\n"
+                "norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n"
+                "print(round(norm.full_tensor().item(), 4))\n"),
+      (Texts{"2.8284\n", "2.8284\n"}));
+}
+
+TEST(ProgramRanks, SamplersShareTheExamples) {
+  EXPECT_EQ(printedBy(2,
+                      "from torch.utils.data import DistributedSampler\n"
+                      "print(list(DistributedSampler(list(range(6)), shuffle=False)), "
+                      "list(DistributedSampler(list(range(6)), num_replicas=3, rank=1, shuffle=False)))\n"),
+            (Texts{"[0, 2, 4] [1, 4]\n", "[1, 3, 5] [1, 4]\n"}));
+}
+
+/// One graph, though the group is asked for this rank.
+TEST(ProgramRanks, GroupsAreKnownWhileFunctionsAreCompiled) {
+  EXPECT_EQ(printedBy(2,
+                      "import torch.distributed._functional_collectives as funcol\n"
+                      "def f(x): return funcol.all_reduce(x * (dist.get_rank() + 1), 'sum', dist.group.WORLD)\n"
+                      "print(torch.compile(f, fullgraph=True, backend='eager')(torch.ones(2)).tolist())\n"),
+            (Texts{"[3.0, 3.0]\n", "[3.0, 3.0]\n"}));
+}
+
 TEST(ProgramRanks, APartIsNotReadAsTheWhole) {
   const auto refused = printedBy(2, usesDTensor +
                                         "x = distribute_tensor(torch.ones(4), mesh, [Shard(0)])\n"

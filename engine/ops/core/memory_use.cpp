@@ -92,6 +92,10 @@ bool sharesMemory(const OpInfo& op, std::size_t i) {
   return i == 0 && !knowsWrites(op) && has(op.traits, OpTrait::View | OpTrait::Inplace);
 }
 
+bool resultLooksAt(const OpInfo& op, std::size_t i) {
+  return op.schema.returns.size() == 1 && sharesMemory(op, i) && (writesTo(op, i) || has(op.traits, OpTrait::View));
+}
+
 bool mayShareMemory(const OpInfo& op) {
   if (has(op.traits, OpTrait::View | OpTrait::Inplace) || mayReturnArgument(op)) return true;
   return std::ranges::any_of(op.schema.arguments, [](const SchemaArgument& a) { return !a.alias.empty(); });

@@ -15,6 +15,9 @@ bool writesTo(const OpInfo& op, std::size_t i);
 /// Whether a result of `op` may look at the memory of its argument at schema position `i`: "Tensor(a)", or the first
 /// one of a view, or any tensor where mayReturnArgument().
 bool sharesMemory(const OpInfo& op, std::size_t i);
+/// Whether the one result of `op`, or every item of the list that it is, looks at the memory of its argument at schema
+/// position `i`: what views and in-place calls give. Not of an op that updates statistics or noise beside its result.
+bool resultLooksAt(const OpInfo& op, std::size_t i);
 /// Whether a result of `op` may be a view of an argument, or the argument itself, though neither schema nor traits say
 /// so: atleast_3d, einsum, chain_matmul of one matrix, conj_physical of real numbers. It may as well be new.
 bool mayReturnArgument(const OpInfo& op);

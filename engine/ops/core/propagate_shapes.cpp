@@ -125,7 +125,7 @@ class Propagation {
   std::optional<int> memoryOf(const Node& node) {
     const OpInfo* op = findOp(node);
     for (std::size_t i = 0; op != nullptr && i < op->schema.arguments.size(); ++i) {
-      if (!writesTo(*op, i) && !(has(op->traits, OpTrait::View) && sharesMemory(*op, i))) continue;
+      if (!resultLooksAt(*op, i)) continue;
       const Argument* argument = boundArgument(node, *op, i);
       const NodeId* id = argument != nullptr ? argument->as<NodeId>() : nullptr;
       const auto known = id != nullptr ? m_values.find(*id) : m_values.end();

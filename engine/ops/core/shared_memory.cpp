@@ -1,6 +1,9 @@
 #include "engine/ops/core/shared_memory.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <vector>
 
 #include "engine/ops/core/strides.h"
 
@@ -47,6 +50,26 @@ std::int64_t commonStep(const Tensor& tensor) {
   return step;
 }
 
+/// Where its elements lie, in order; empty where sizes are symbols, or where they are very many.
+std::vector<std::int64_t> placesOf(const Tensor& tensor) {
+  constexpr std::int64_t most = 1 << 16;
+  if (tensor.symSizes().isSymbolic() || tensor.symStrides().isSymbolic() || tensor.numel() > most) return {};
+  std::vector<std::int64_t> places{tensor.offset()};
+  for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+    const std::size_t before = places.size();
+    for (std::int64_t i = 1; i < tensor.size(d); ++i)
+      for (std::size_t k = 0; k < before; ++k) places.push_back(places[k] + i * tensor.stride(d));
+  }
+  std::ranges::sort(places);
+  return places;
+}
+
+bool haveCommon(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  std::vector<std::int64_t> common;
+  std::ranges::set_intersection(a, b, std::back_inserter(common));
+  return !common.empty();
+}
+
 }  // namespace
 
 bool shareMemory(const Tensor& a, const Tensor& b, const OpCaller& ops) {
@@ -71,7 +94,9 @@ bool mayMeet(const Tensor& a, const Tensor& b) {
   if (isEmpty(a) || isEmpty(b) || !reachIntoEachOther(reachOf(a), reachOf(b))) return false;
   if (a.dtype() != b.dtype() || a.symOffset().isSymbolic() || b.symOffset().isSymbolic()) return true;
   const std::int64_t step = std::gcd(commonStep(a), commonStep(b));
-  return step == 0 || (a.offset() - b.offset()) % step == 0;
+  if (step != 0 && (a.offset() - b.offset()) % step != 0) return false;
+  const auto x = placesOf(a), y = placesOf(b);
+  return x.empty() || y.empty() || haveCommon(x, y);
 }
 
 }  // namespace kerf::inline ops

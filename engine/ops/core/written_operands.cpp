@@ -80,8 +80,18 @@ bool fillsByMask(const BoundArguments& args) {
          std::ranges::any_of(indices, isMask);
 }
 
+/// Sizes that a written tensor cannot take: that is said by whoever broadcasts, in one backend as in another.
+bool doesNotBroadcast(const Tensor& read, const Tensor& written) {
+  const std::int64_t more = written.dim() - read.dim();
+  if (more < 0) return true;
+  for (std::int64_t d = 0; d < read.dim(); ++d)
+    if (guardOrFalse(read.symSize(d) != 1) && guardOrFalse(read.symSize(d) != written.symSize(d + more))) return true;
+  return false;
+}
+
 Result<void> checkRead(const BoundArguments& args, std::size_t written, std::size_t read, const Tensor& tensor,
                        ReadOfWritten allowed) {
+  if (allowed == ReadOfWritten::Whole && doesNotBroadcast(tensor, args.tensor(written))) return {};
   const Overlap overlap = overlapOf(args.tensor(written), tensor);
   if (overlap == Overlap::None || overlap == Overlap::Unknown) return {};
   if (overlap == Overlap::Full && allowed == ReadOfWritten::Whole) return {};

@@ -9,8 +9,9 @@ namespace kerf::inline ops {
 namespace {
 
 bool isSameTensor(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.traced >= 0 && a.traced == b.traced;
-  return a.storage() == b.storage() && a.offset() == b.offset() && a.symSizes().isIdentical(b.symSizes()) &&
+  const bool isSameMemory =
+      a.defined() && b.defined() ? a.storage() == b.storage() : a.traced >= 0 && a.traced == b.traced;
+  return isSameMemory && a.symOffset().isIdentical(b.symOffset()) && a.symSizes().isIdentical(b.symSizes()) &&
          a.symStrides().isIdentical(b.symStrides());
 }
 

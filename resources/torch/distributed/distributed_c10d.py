@@ -108,11 +108,12 @@ class ProcessGroup:
         self.group_desc = description or "undefined"
         self._ranks = list(ranks)
         self._backend = backend
+        mine = _link._rank()
+        self._mine = self._ranks.index(mine) if mine in self._ranks else -1
 
     def rank(self):
         """This rank's position in the group; -1 where it is no member."""
-        mine = _link._rank()
-        return self._ranks.index(mine) if mine in self._ranks else -1
+        return self._mine
 
     def size(self):
         """How many ranks there are."""

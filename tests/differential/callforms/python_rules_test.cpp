@@ -77,6 +77,8 @@ constexpr OutCase outCases[] = {
     {"torch.sum(y[1:], 0, out=y[0])", OutAnswer::Runs},
     {"torch.sum(y[:, 1:], 1, out=z[:, 0])", OutAnswer::Runs},
     {"torch.sum(y[:, 1:2], 1, out=y[:, 0])", OutAnswer::Runs},
+    {"torch.sum(y[:, :2], 1, out=y[:, 2])", OutAnswer::Runs},
+    {"torch.mean(y[:, ::2], 1, out=y[:, 1])", OutAnswer::Runs},
     {"torch.mean(y, 0, out=y[0])", OutAnswer::Unknown},
     {"torch.prod(y, 0, out=y.t()[0])", OutAnswer::Unknown},
     {"torch.amax(y, 0, out=y[0])", OutAnswer::Unknown},
@@ -138,6 +140,27 @@ TEST(PythonRules, OutInTheMemoryOfAnArgument) {
     }
     if (both[0] || both[1]) continue;
     EXPECT_EQ(both[0].error().message, both[1].error().message) << call;
+  }
+}
+
+/// A call that updates statistics gives tensors of its own beside them, and a part of a tensor is not the whole one.
+TEST(PythonRules, NewResultsLieApart) {
+  const std::string normed =
+      "y = x[:, :3] + 1\n    m = y[0] * 0\n    s = m + 1\n"
+      "    o = torch.ops.aten.native_batch_norm.default(y, None, None, m, s, True, 0.1, 1e-05)\n    t = o[0]\n";
+  const auto written = ranBoth(normed + "    r = t.sub_(o[1])"), apart = ranBoth(normed + "    r = t - o[1]");
+  const std::string attention =
+      "y = x[:, :3] + 1\n    q = {}\n    w = torch.cat([y, y, y])\n"
+      "    m = torch.nn.functional.multi_head_attention_forward(q, y, y, 3, 1, w, None, None, None, False, 0.0, y, "
+      "None, "
+      "training=False, need_weights=True)\n    r = m[1]";
+  const auto part = ranBoth(fmt::format(fmt::runtime(attention), "y[:2]")),
+             copied = ranBoth(fmt::format(fmt::runtime(attention), "y[:2] * 1"));
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    ASSERT_TRUE(written[k] && apart[k] && part[k] && copied[k]);
+    EXPECT_EQ(valuesOf(*written[k]), valuesOf(*apart[k]));
+    EXPECT_EQ(valuesOf(*part[k]), valuesOf(*copied[k]));
+    EXPECT_EQ(valuesOf(*part[k]).size(), 6U);
   }
 }
 

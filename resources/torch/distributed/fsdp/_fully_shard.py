@@ -16,7 +16,7 @@ from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distrib
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
     """In what a module computes: its parameters, its inputs and its outputs. Gradients are reduced in the dtype of the
-    parameters that computed them; reduce_dtype is not taken."""
+    stored parameters, which is what reduce_dtype=torch.float32 asks for; other dtypes are not taken."""
 
     param_dtype: object = None
     reduce_dtype: object = None
@@ -155,7 +155,7 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
         raise NotImplementedError("fully_shard of several modules together is not part of this torch: shard each")
     if isinstance(module, FSDPModule):
         raise ValueError(f"fully_shard was applied to this {type(module).__name__} already")
-    if mp_policy.reduce_dtype not in (None, mp_policy.param_dtype):
+    if mp_policy.reduce_dtype not in (None, mp_policy.param_dtype, torch.float32):
         raise NotImplementedError("a reduce_dtype of its own is not part of this torch: gradients are reduced as they are")
     used = mesh or init_device_mesh("cpu", (c10d.get_world_size(),))
     if used.ndim > 2:

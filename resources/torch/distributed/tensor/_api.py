@@ -9,14 +9,18 @@ from torch.distributed.device_mesh import DeviceMesh, _mesh_resources
 from torch.distributed.tensor.placement_types import Replicate, _of_text, _texts
 
 _meshes = {}  # by the engine's number
+_numbers = {}  # of meshes: equal ones are one
 
 
 def _number_of(mesh):
     """The engine's number of a mesh."""
     number = getattr(mesh, "_number", None)
     if number is None:
-        number = mesh._number = _link._make_mesh(list(mesh.shape), mesh.mesh.flatten().tolist())
-        _meshes[number] = mesh
+        number = _numbers.get(mesh)
+        if number is None:
+            number = _numbers[mesh] = _link._make_mesh(list(mesh.shape), mesh.mesh.flatten().tolist())
+            _meshes[number] = mesh
+        mesh._number = number
     return number
 
 

@@ -179,10 +179,17 @@ class WeightedRandomSampler(Sampler):
 
 
 class DistributedSampler(Sampler):
-    """The part of the examples that one rank sees."""
+    """The part of the examples that one rank sees: of the default process group where there is one."""
 
-    def __init__(self, dataset, num_replicas=1, rank=0, shuffle=True, seed=0, drop_last=False):
-        self.dataset, self.num_replicas, self.rank = dataset, num_replicas or 1, rank or 0
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+        import torch.distributed as dist  # not at the top: it imports torch
+
+        several = dist.is_available() and dist.is_initialized()
+        self.dataset = dataset
+        self.num_replicas = num_replicas if num_replicas is not None else dist.get_world_size() if several else 1
+        self.rank = rank if rank is not None else dist.get_rank() if several else 0
+        if not 0 <= self.rank < self.num_replicas:
+            raise ValueError(f"Invalid rank {self.rank}, rank should be in the interval [0, {self.num_replicas - 1}]")
         self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
         count = len(dataset)
         self.num_samples = count // self.num_replicas if drop_last else -(-count // self.num_replicas)
