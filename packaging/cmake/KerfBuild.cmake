@@ -172,9 +172,10 @@ std::span<const EmbeddedFile> ${function}() {
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# kerf_test(name GLOB… DEPS …): a GoogleTest executable registered with ctest as one test per executable.
+# kerf_test(name [TOGETHER] SOURCES … DEPS …): a GoogleTest executable. ctest runs each of its tests in a process of its own,
+# or TOGETHER all of them in one: to start a process takes longer than most tests of the engine.
 function(kerf_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   if(NOT sources)
     return()
@@ -187,6 +188,11 @@ function(kerf_test name)
   target_compile_options(${name} PRIVATE ${KERF_QUICK})
   kerf_precompile(${name} kerf_test_pch <gtest/gtest.h> <gmock/gmock.h> <nlohmann/json.hpp>)
   kerf_unity(${name})
+  if(ARG_TOGETHER)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${KERF_TEST_TIMEOUT})
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 600 PROPERTIES TIMEOUT ${KERF_TEST_TIMEOUT})
 endfunction()
