@@ -79,21 +79,6 @@ TEST_F(Window, TellsTitlesThatAreCut) {
       test::waitFor([&] { return QToolTip::text() == table.model()->headerData(1, Qt::Horizontal).toString(); }));
 }
 
-TEST_F(Window, TitlesStayWholeWhereLongTextsGiveWay) {
-  openSample();
-  m_window->actions()["compare"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
-  const auto& table = m_window->accuracyPanel().nodes();
-  for (const QSize size : {QSize(1600, 1000), QSize(1366, 768), QSize(1920, 1200)}) {
-    m_window->resize(size);
-    QApplication::processEvents();
-    for (int column = 0; column < table.model()->columnCount(); ++column)
-      EXPECT_TRUE(table.isColumnHidden(column) ||
-                  table.columnWidth(column) >= table.horizontalHeader()->sectionSizeHint(column))
-          << qPrintable(table.model()->headerData(column, Qt::Horizontal).toString()) << " at " << size.width();
-  }
-}
-
 TEST_F(Window, SaysAfterARestartWhatAComparisonSaid) {
   openSample();
   m_window->actions()["compare"]->trigger();

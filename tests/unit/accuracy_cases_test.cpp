@@ -62,7 +62,7 @@ TEST_F(SameCases, NamesTheBadCase) {
       {R"({"id":"a","fp64":true,"same":true})", "case a: tensor 'a.fp64' is missing"},
       {R"({"id":"a","same":1})", "case a: 'same' is not true or false"},
       {R"({"same":true})", "a case has no 'id'"},
-      {"nonsense", "the line is not valid JSON"},
+      {"nonsense", "the line is no JSON"},
   };
   for (const auto& [line, message] : rows) {
     write("c.jsonl", a + "\n" + line + "\n");

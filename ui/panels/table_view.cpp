@@ -19,19 +19,16 @@ constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
 constexpr int leastWidest = 96, leastStretched = 140;  ///< what long texts keep where columns give way
 constexpr int sortArrowWidth = 12, smallIcon = 16, iconWidth = 22, padding = 22;
 
-struct FreeColumn {
-  int wanted = 0, title = 0;
-  int under(int cap) const { return std::min(wanted, std::max(title, cap)); }
-};
-/// The width above which columns are cut so that all of them have `room`; at least `leastWidest`. Titles stay whole.
-int capOf(const std::vector<FreeColumn>& columns, int room) {
-  const auto taken = [&](int cap) {
-    int sum = 0;
-    for (const FreeColumn& column : columns) sum += column.under(cap);
-    return sum;
-  };
-  int cap = mostColumn;
-  while (cap > leastWidest && taken(cap) > room) --cap;
+/// The width above which columns are cut so that `over` pixels are saved in all; at least `leastWidest`.
+int capOf(std::vector<int> widths, int over) {
+  std::ranges::sort(widths, std::greater<>());
+  int cap = widths.front();
+  for (std::size_t i = 0; i < widths.size() && over > 0; ++i) {  // the i + 1 widest have the width `cap` by now
+    const int next = std::max(leastWidest, i + 1 < widths.size() ? widths[i + 1] : 0);
+    const int count = int(i) + 1, step = std::min(std::max(0, cap - next), (over + count - 1) / count);
+    cap -= step;
+    over -= step * count;
+  }
   return cap;
 }
 /// What stands before a cell's text: an icon, or a picture of its own size.
@@ -138,18 +135,17 @@ void DataTable::hideSpareColumns() {
 void DataTable::layOutColumns() {
   if (m_wanted.size() != std::size_t(model()->columnCount())) return;
   hideSpareColumns();
-  int room = viewport()->width();
-  std::vector<FreeColumn> columns;
+  int total = 0;
+  std::vector<int> widths;
+  for (int column = 0; column < model()->columnCount(); ++column) {
+    if (isFree(column)) widths.push_back(m_wanted[std::size_t(column)]);
+    if (!isColumnHidden(column)) total += isFree(column) ? widths.back() : leastWidth(column);
+  }
+  const int cap = widths.empty() ? mostColumn : capOf(widths, total - viewport()->width());
+  m_fitting = true;
   for (int column = 0; column < model()->columnCount(); ++column)
     if (isFree(column))
-      columns.push_back({m_wanted[std::size_t(column)], horizontalHeader()->sectionSizeHint(column)});
-    else if (!isColumnHidden(column))
-      room -= leastWidth(column);
-  const int cap = capOf(columns, room);
-  m_fitting = true;
-  for (int column = 0, i = 0; column < model()->columnCount(); ++column)
-    if (isFree(column))
-      setColumnWidth(column, columns[std::size_t(i++)].under(cap));
+      setColumnWidth(column, std::min(cap, m_wanted[std::size_t(column)]));
     else if (m_chosen.contains(titleOf(column)))
       setColumnWidth(column, m_chosen.value(titleOf(column)).toInt());
   m_fitting = false;

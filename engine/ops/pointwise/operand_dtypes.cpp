@@ -27,7 +27,7 @@ constexpr RefusedDtypes elementDtypes[] = {
     {"_neg_view _neg_view_copy addcmul ceil floor floor_divide fmod.Tensor hardtanh mse_loss_backward "
      "mvlgamma neg pow.Tensor_Tensor relu relu6 remainder.Tensor round smooth_l1_loss_backward "
      "threshold threshold_backward trunc fmod.default pow.default remainder.default argmax argmin fix positive "
-     "special_multigammaln special_round nanmedian clamp_min clamp_max",
+     "special_multigammaln special_round nanmedian",
      truth},
     {"hash_tensor searchsorted bucketize", bitOf(DType::Complex64) | bitOf(DType::Complex128)},
     {"special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "
