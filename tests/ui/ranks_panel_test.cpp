@@ -72,10 +72,13 @@ TEST_F(RankLanes, HaveTheColoursOfTheThemeThatIsShown) {
   m_mostGap = test::mostGapOfThemes();
   openRanks("cc_stride_mismatch");
   m_window->setTheme("light");
+  QApplication::processEvents();
   for (const char* look : {"dark", "light"}) {
     const auto before = theme().text.name();
+    m_heart.restart();  // one change of the theme at a time; how long it takes is RudeFiles' to ask
     m_window->setTheme(look);
     QApplication::processEvents();
+    m_heart.restart();
     ASSERT_NE(theme().text.name(), before);
     EXPECT_EQ(panel().lanes().topLevelItem(0)->foreground(firstLane + 3).color(), theme().warn) << look;
     for (const char* name : {"ranksDetail", "overviewDetail"}) {
