@@ -123,6 +123,7 @@ TEST_F(Undo, TablesOfAComparisonComeBackWithTheSession) {
   ASSERT_TRUE(QFile::copy(test::samplePath(), path));
   ASSERT_TRUE(QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner));
   const auto begin = [&] {
+    m_window->close();  // keeps the session
     m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
     m_window->show();
     started();
@@ -171,6 +172,7 @@ TEST_F(Undo, TablesOfAComparisonComeBackWithTheSession) {
 TEST_F(Undo, AKeptComparisonMayHoldAnything) {
   const auto settings = m_files.filePath("settings.ini");
   const auto begin = [&] {
+    m_window->close();  // keeps the session
     m_window = std::make_unique<MainWindow>(WindowOptions{true, "light", settings});
     m_window->show();
     started();

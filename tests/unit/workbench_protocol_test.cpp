@@ -35,9 +35,13 @@ class Filler {
       value = "text " + std::to_string(++m_count) + std::string("\0\xff\n", 3) + std::string(m_length, 'x');
     }
   }
+  /// A list that a value of the same type holds stays short and ends: ranks of a program have no ranks.
   template <class T>
   void fill(std::vector<T>& values) {
+    if (m_depth == mostDepth) return;
+    ++m_depth;
     for (auto& value : values = std::vector<T>(3)) fill(value);
+    --m_depth;
   }
   template <class T>
   void fill(std::shared_ptr<const T>& value) {
@@ -60,8 +64,10 @@ class Filler {
   }
 
  private:
+  static constexpr int mostDepth = 4;
   std::size_t m_length;
   int m_count = 0;
+  int m_depth = 0;
 };
 
 /// What is written, read and written again is the same, and no shorter text is read.
