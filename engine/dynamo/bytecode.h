@@ -37,6 +37,9 @@ struct Bytecode {
 /// Reads a code object of CPython 3.11; specialised instructions as they were before.
 Bytecode decode(PyCodeObject* code);
 
+/// Whether a jump from an instruction on to the first return goes to before it: it may be in a loop.
+bool mayHaveBackedge(const Bytecode& bytecode, int from);
+
 /// What a new code object has besides its instructions.
 struct CodeShape {
   std::string name;

@@ -47,16 +47,6 @@ std::string fileAndLine(const FrameView& frame) {
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), frame.code->co_firstlineno);
 }
 
-/// From an instruction on to the first return: a jump to what lies before it is a loop around it.
-bool mayHaveBackedge(const Bytecode& bytecode, int from) {
-  for (std::size_t k = static_cast<std::size_t>(from); k < bytecode.instructions.size(); ++k) {
-    const Instruction& instruction = bytecode.instructions[k];
-    if (instruction.target >= 0 && instruction.target < from) return true;
-    if (instruction.op == Op::RETURN_VALUE) return false;
-  }
-  return false;
-}
-
 LoggedBreak logged(const Unsupported& reason, std::vector<std::string> stack, bool graphBreak) {
   return {reason.type,        reasonText(reason.type, reason.explanation, reason.hints, reason.context),
           std::move(stack),   graphBreak,
@@ -128,7 +118,8 @@ class Attempt {
     return std::nullopt;
   }
 
-  std::unique_ptr<CacheEntry> finish(InstructionTranslator::Stop stop) {
+  /// `isAgreed`: all ranks end their graphs of the function.
+  std::unique_ptr<CacheEntry> finish(InstructionTranslator::Stop stop, bool isAgreed) {
     const bool whole = stop == InstructionTranslator::Stop::Returned;
     m_tracer.settleTuples();
     std::vector<Effect> effects = m_tracer.effects.changes();
@@ -148,6 +139,7 @@ class Attempt {
       handOn(*compiled, 0, result);
     } else {
       live = liveState(*compiled);
+      live.isAgreed = isAgreed;
     }
     fill(*compiled, std::move(effects));
     return write(std::move(compiled), whole, live);
@@ -194,7 +186,8 @@ class Attempt {
     LiveState live;
     live.index = m_root->current();
     const Instruction& instruction = m_root->instruction();
-    const bool leaves = m_root->breakAt->leavesFrame;
+    live.isBefore = m_root->breakAt->isBefore;
+    const bool leaves = m_root->breakAt->leavesFrame || live.isBefore;
     live.withs = m_root->openWiths().value_or(std::vector<int>());
     endModes();
     if (!leaves && !m_root->stack().empty()) answerLocals();
@@ -346,11 +339,6 @@ class Attempt {
   bool m_isEmpty = false;
 };
 
-/// Where an attempt ends its graph, as ranks tell it each other: "whole", or "step 12".
-std::string endOfGraph(const std::optional<BreakPoint>& breakAt) {
-  return breakAt ? fmt::format("step {}", breakAt->step) : std::string("whole");
-}
-
 void raiseFullGraph(const Unsupported& reason) {
   const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
   Ref type = module ? attributeOf(module.get(), reason.error.empty() ? "Unsupported" : reason.error.c_str()) : Ref();
@@ -378,25 +366,42 @@ bool suppresses(const FrameOptions& options) {
   return true;
 }
 
+/// Tells ranks that wait for this one's graph that there is none. False with a Python exception set.
+bool tellSkip(RankAgreement& ranks, FrameState& seen, const std::string& reason, bool hasCalls) {
+  return !ranks.isNeeded(hasCalls) || ranks.agreeToSkip(seen, reason) != RankAgreement::Next::Failed;
+}
+
+/// Another rank compiles nothing of the frame: its parts are compiled as they are called, on all ranks.
+ConvertResult skipWithRanks(const RankAgreement& ranks, const FrameView& frame) {
+  captureLog().skips.push_back(
+      {"Skip of another rank", ranks.skipReason(), {fileAndLine(frame)}, false, ranks.skipReason(), {}, {}});
+  return {};
+}
+
 }  // namespace
 
 ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, FrameState& seen) {
   std::optional<BreakPoint> breakAt;
-  bool hasAgreed = false;
+  RankAgreement ranks(frame.code);
   countEvent("frames", "total");
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::optional<Unsupported> stopped;
     try {
       Attempt trial(frame, options, seen, breakAt);
+      if (!options.fullgraph) trial.root().follow = ranks.follow(trial.root().bytecode());
       try {
         const InstructionTranslator::Stop stop = trial.root().run();
-        if (!hasAgreed && trial.tracer().graph.countCalls() > 0 && agreesWithRanks()) {
-          if (!agreeWithRanks(seen, endOfGraph(breakAt))) return {nullptr, true};
-          hasAgreed = true;
-          breakAt.reset();  // where graphs end is found anew, with what all ranks trace with
-          continue;
+        breakAt = trial.root().breakAt;
+        if (ranks.isNeeded(trial.tracer().graph.countCalls() > 0)) {
+          const RankAgreement::Next next = ranks.agree(seen, trial.root());
+          if (next == RankAgreement::Next::Failed) return {nullptr, true};
+          if (next == RankAgreement::Next::Skip) return skipWithRanks(ranks, frame);
+          if (next == RankAgreement::Next::Trace) {
+            breakAt.reset();  // where graphs end is found anew, with what all ranks trace with
+            continue;
+          }
         }
-        std::unique_ptr<CacheEntry> entry = trial.finish(stop);
+        std::unique_ptr<CacheEntry> entry = trial.finish(stop, ranks.isBreakOfAll());
         if (breakAt)
           logBreak(breakAt->leavesFrame ? unsupportedStep(trial.root().where()) : breakAt->reason, true,
                    int(captureLog().frames.size()) - 1);
@@ -404,6 +409,11 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       } catch (Unsupported& reason) {
         PyErr_Clear();
         if (reason.stack.empty()) reason.stack = {trial.root().where()};
+        if (trial.root().hasFollowed()) {
+          ranks.leaveAsked();  // what lives there cannot be carried on
+          breakAt.reset();
+          continue;
+        }
         std::optional<BreakPoint> next = trial.breakPointFor(reason);
         // The same break again: what lives there cannot be carried on.
         if (next && breakAt && next->step >= breakAt->step) next.reset();
@@ -417,6 +427,9 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
           return {nullptr, true};
         }
         if (!next) {
+          const bool hasCalls = trial.tracer().graph.countCalls() > 0;
+          if (!tellSkip(ranks, seen, fmt::format("{}: {}", reason.stack.back(), reason.type), hasCalls))
+            return {nullptr, true};
           // The frame runs as it was written, which is no graph break.
           captureLog().skips.push_back(logged(reason, reason.stack, false));
           return {};
@@ -434,9 +447,9 @@ ConvertResult convertFrame(const FrameView& frame, const FrameOptions& options, 
       const std::string message = takePythonError().message;
       captureLog().skips.push_back({"Observed exception", message, {fileAndLine(frame)}, false, message, {}, {}});
       PyErr_Clear();
-      return {};
-    } catch (const SkipFrame&) {
-      return {};
+      return {nullptr, !tellSkip(ranks, seen, message, false)};
+    } catch (const SkipFrame& skip) {
+      return {nullptr, !tellSkip(ranks, seen, skip.reason, false)};
     } catch (const Unsupported& reason) {
       // An input that is not traced at all.
       PyErr_Clear();

@@ -92,4 +92,13 @@ Bytecode decode(PyCodeObject* code) {
   return result;
 }
 
+bool mayHaveBackedge(const Bytecode& bytecode, int from) {
+  for (std::size_t k = static_cast<std::size_t>(from); k < bytecode.instructions.size(); ++k) {
+    const Instruction& instruction = bytecode.instructions[k];
+    if (instruction.target >= 0 && instruction.target < from) return true;
+    if (instruction.op == Op::RETURN_VALUE) return false;
+  }
+  return false;
+}
+
 }  // namespace kerf::inline dynamo

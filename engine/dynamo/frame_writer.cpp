@@ -224,6 +224,12 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   return assemble(code.bytecode, made);
 }
 
+/// Resume functions, by their code: what they are the rest of.
+std::map<PyObject*, WrittenCode>& writtenCodes() {
+  static std::map<PyObject*, WrittenCode> codes;
+  return codes;
+}
+
 /// The same function for the same place: a frame that is compiled again goes on in the code that it went on in before.
 Ref knownResume(const FrameShape& shape, const Bytecode& bytecode, int target, const std::vector<bool>& nulls,
                 const LiveState& live) {
@@ -234,6 +240,13 @@ Ref knownResume(const FrameShape& shape, const Bytecode& bytecode, int target, c
   Made& known = made[{shape.code, target, nulls, live.locals, live.withs}];
   if (!known.resume)
     known = {Ref::borrow(reinterpret_cast<PyObject*>(shape.code)), resumeCode(shape, bytecode, target, nulls, live)};
+  if (known.resume && !writtenCodes().contains(known.resume.get())) {
+    // Both have the same instructions behind what makes the stack again.
+    auto* const resume = reinterpret_cast<PyCodeObject*>(known.resume.get());
+    const auto shift = decode(resume).instructions.size() - bytecode.instructions.size();
+    const WrittenCode before = writtenCode(shape.code);
+    writtenCodes()[known.resume.get()] = {before.code, before.shift + static_cast<int>(shift), live.isAgreed};
+  }
   return known.resume;
 }
 
@@ -329,6 +342,11 @@ Op forwardJump(Op op) {
 
 }  // namespace
 
+WrittenCode writtenCode(PyCodeObject* code) {
+  const auto found = writtenCodes().find(reinterpret_cast<PyObject*>(code));
+  return found == writtenCodes().end() ? WrittenCode{.code = code} : found->second;
+}
+
 FrameShape::FrameShape(PyCodeObject* frame) : code(frame) {
   arguments = frame->co_argcount + frame->co_kwonlyargcount + ((frame->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
               ((frame->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
@@ -420,6 +438,11 @@ Ref writePartialFrame(const FrameShape& shape, const Bytecode& bytecode, const R
   code.emit(Op::UNPACK_SEQUENCE, static_cast<int>(targets.size()));
   for (const int target : targets) code.emit(Op::STORE_FAST, target);
 
+  if (live.isBefore) {
+    scratch.pop_back();
+    if (!emitResume(code, shape, bytecode, places, live, live.index, scratch, live.nulls, names)) return {};
+    return finishCode(code, shape, places, code.constants());
+  }
   // A jump asks for the truth of a value, which no mode changes.
   for (const int place : isJump(instruction.op) ? std::vector<int>() : live.withs)
     emitContextCall(code, enterAgainFunction(), scratch[static_cast<std::size_t>(place)]);

@@ -28,11 +28,21 @@ struct FrameShape {
 /// What lives on where a partial graph ends.
 struct LiveState {
   int index = 0;            ///< of the instruction at which the graph ends
+  bool isBefore = false;    ///< the instruction is part of the rest
+  bool isAgreed = false;    ///< all ranks end their graphs of the function with a break
   std::vector<bool> nulls;  ///< of the stack: which entries are CPython's NULL
   std::vector<int> locals;  ///< places whose values are used later
   int resumeNumber = 0;     ///< of names
   std::vector<int> withs;   ///< places in the stack of the bound __exit__ of open with-blocks, outermost first
 };
+
+/// The function as it was written that a code object is of, and at which index of a resume function it begins.
+struct WrittenCode {
+  PyCodeObject* code = nullptr;
+  int shift = 0;
+  bool isAgreed = false;  ///< it goes on behind a break that all ranks took: each of them has one to compile
+};
+WrittenCode writtenCode(PyCodeObject* code);
 
 /// Locals that are read before they are written when execution goes on at one of `starts`.
 std::vector<int> liveLocals(const Bytecode& bytecode, const std::vector<int>& starts, const FrameShape& shape);

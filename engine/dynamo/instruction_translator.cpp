@@ -27,6 +27,7 @@ bool breaksGraph(Op op) {
 InstructionTranslator::InstructionTranslator(FrameTracer& tracer, FrameStart start, InstructionTranslator* parent)
     : m_tracer(tracer), m_start(std::move(start)), m_parent(parent), m_before(tracer.translator) {
   m_bytecode = decode(code());
+  m_visits.resize(m_bytecode.instructions.size());
   m_stack = std::move(m_start.stack);
   m_next = m_start.next;
   tracer.translator = this;
@@ -98,8 +99,22 @@ std::optional<std::vector<int>> InstructionTranslator::openWiths() const {
   return places;
 }
 
+/// Ends the graph here where another rank did, or could only have come by here.
+void InstructionTranslator::followBreak() {
+  const bool isSame = m_current == follow->instruction && visits(m_current) == follow->visit;
+  const bool isJoin = follow->joins[static_cast<std::size_t>(m_current)];
+  if (!isSame && !isJoin) return;
+  const bool leaves = follow->leavesFrame;
+  const bool mayEnd = leaves ? m_stack.empty() && m_bytecode.handlerOf(m_current) == nullptr : mayCompilePartially();
+  if (!mayEnd) return;
+  breakAt = BreakPoint{m_steps, follow->reason, leaves, !leaves && (follow->isBefore || !isSame)};
+  breakAt->reason.stack = m_tracer.userStack();
+  m_hasFollowed = true;
+}
+
 void InstructionTranslator::noteStep() {
   ++m_steps;
+  ++m_visits[static_cast<std::size_t>(m_current)];
   if (m_parent == nullptr && m_stack.empty() && m_bytecode.handlerOf(m_current) == nullptr &&
       m_tracer.graph.countCalls() > 1)
     m_lastEmptyStep = m_steps;
@@ -110,6 +125,7 @@ void InstructionTranslator::step() {
   m_current = m_next;
   const Instruction& now = instruction();
   noteStep();
+  if (follow) followBreak();
   if (breakAt && m_steps == breakAt->step) {
     m_stop = Stop::GraphBreak;
     return;

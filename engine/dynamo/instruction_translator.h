@@ -28,6 +28,17 @@ struct BreakPoint {
   long step = -1;
   Unsupported reason;
   bool leavesFrame = false;  ///< the rest of the frame runs as it was written (step_graph_break)
+  bool isBefore = false;     ///< the frame goes on with the instruction itself
+};
+
+/// The break of another rank, which this rank takes as well: where it stands, or where all ways from there come together.
+struct FollowedBreak {
+  int instruction = -1;     ///< index; -1: the graph may not end there
+  int visit = 1;            ///< the how many-th execution of it
+  std::vector<bool> joins;  ///< by index: all ways from `instruction` lead through it
+  bool leavesFrame = false;
+  bool isBefore = false;
+  Unsupported reason;
 };
 
 class InstructionTranslator {
@@ -98,6 +109,11 @@ class InstructionTranslator {
 
   /// Of the outermost frame.
   std::optional<BreakPoint> breakAt;
+  std::optional<FollowedBreak> follow;
+  /// Whether the break of `follow` was taken: `breakAt` says where.
+  bool hasFollowed() const { return m_hasFollowed; }
+  /// How often an instruction was executed so far, with the one being executed.
+  int visits(int index) const { return m_visits[static_cast<std::size_t>(index)]; }
   /// Whether a graph may end inside this frame (should_compile_partial_graph).
   virtual bool mayCompilePartially() const;
   /// Stack places of the bound __exit__ of all with-blocks around the instruction, outermost first; none where one of them,
@@ -112,6 +128,7 @@ class InstructionTranslator {
   void stepOnSymbols();
   bool unwind();
   void noteStep();
+  void followBreak();
 
   FrameTracer& m_tracer;
   FrameStart m_start;
@@ -121,6 +138,8 @@ class InstructionTranslator {
   std::vector<VariableTracker> m_stack;
   int m_current = 0;
   int m_next = 0;
+  std::vector<int> m_visits;  ///< by index of an instruction
+  bool m_hasFollowed = false;
   long m_steps = 0;
   long m_lastEmptyStep = -1;
   bool m_throwFirst = false;

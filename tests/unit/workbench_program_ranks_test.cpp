@@ -350,6 +350,79 @@ TEST(ProgramRanks, ARankThatCompilesNothingIsNamed) {
   EXPECT_NE(alone[0].find("rank 1 has ended"), std::string::npos) << alone[0];
 }
 
+/// A program whose ranks compile together; `asked`: the calls of each graph that a backend got.
+const std::string compilesTogether =
+    "import torch.distributed._functional_collectives as funcol\n"
+    "torch._dynamo.config.enable_compiler_collectives = True\n"
+    "asked = []\n"
+    "def backend(gm, inputs):\n"
+    "    asked.append(sum(n.op not in ('placeholder', 'output') for n in gm.graph.nodes))\n"
+    "    return gm.forward\n"
+    "def summed(y): return funcol.all_reduce(y, 'sum', dist.group.WORLD)\n";
+
+/// What rank 0 prints ends its graph; rank 1 ends its own where the ways come together.
+TEST(ProgramRanks, ABreakOfOneRankIsTakenByAll) {
+  const std::string text = compilesTogether +
+                           "def f(x):\n"
+                           "    y = x * 2\n"
+                           "    if rank == 0:\n"
+                           "        print('first', y.sum().item())\n"
+                           "        print('second', y.mean().item())\n"
+                           "    return summed(y + rank) * 2\n"
+                           "f = torch.compile(f, backend=backend)\n"
+                           "print(f(torch.ones(3)).tolist(), asked[0], asked[-1])\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"first 6.0\nsecond 2.0\n[10.0, 10.0, 10.0] 2 4\n", "[10.0, 10.0, 10.0] 1 4\n"}));
+}
+
+TEST(ProgramRanks, BreaksInBranchesAndBehindValuesMeet) {
+  const std::string text = compilesTogether +
+                           "def shown(y):\n"
+                           "    torch._dynamo.graph_break()\n"
+                           "    return y\n"
+                           "def f(x):\n"
+                           "    y = x * 2\n"
+                           "    if rank == 0: print('zero')\n"
+                           "    elif rank == 1: print('one')\n"
+                           "    with torch.no_grad():\n"
+                           "        if rank == 2: print('two')\n"
+                           "        y = y - 1\n"
+                           "    return summed(shown(y) if rank == 1 else y) + 1\n"
+                           "f = torch.compile(f, backend=backend)\n"
+                           "print(f(torch.ones(2)).tolist(), f(torch.ones(3 + rank)[:3]).tolist())\n";
+  const std::string values = "[4.0, 4.0] [4.0, 4.0, 4.0]\n";
+  EXPECT_EQ(printedBy(3, text), (Texts{"zero\nzero\n" + values, "one\none\n" + values, "two\ntwo\n" + values}));
+}
+
+/// A graph cannot end in a loop: rank 0 runs the function as it was written, and so do the others.
+TEST(ProgramRanks, ASkipOfOneRankIsTakenByAll) {
+  const std::string text = compilesTogether +
+                           "def inner(y): return summed(y.cos()) + 1\n"
+                           "def f(x):\n"
+                           "    y = x * 0\n"
+                           "    for k in range(2):\n"
+                           "        if rank == 0: print('step', k)\n"
+                           "    return inner(y)\n"
+                           "f = torch.compile(f, backend=backend)\n"
+                           "print(f(torch.ones(2)).tolist(), asked)\n";
+  EXPECT_EQ(printedBy(2, text), (Texts{"step 0\nstep 1\n[3.0, 3.0] [4]\n", "[3.0, 3.0] [4]\n"}));
+}
+
+/// Nothing of rank 1 comes after its return: rank 0 compiles the rest alone, and is told who has not come.
+TEST(ProgramRanks, ABreakThatOthersCannotTakeNamesTheRanks) {
+  const std::string text = compilesTogether +
+                           "def f(x):\n"
+                           "    y = x * 2\n"
+                           "    if rank == 1: return y\n"
+                           "    print('on')\n"
+                           "    return y.cos()\n"
+                           "f = torch.compile(f, backend=backend)\n"
+                           "print(f(torch.ones(2)).tolist())\n";
+  const auto said = printedBy(2, text);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_NE(said[0].find("rank 1 has ended"), std::string::npos) << said[0];
+  EXPECT_EQ(said[1], "[2.0, 2.0]\n");
+}
+
 TEST(ProgramRanks, MeshesThatAreEqualAreOne) {
   EXPECT_EQ(
       printedBy(2, usesDTensor + "again = init_device_mesh('cpu', (world,))\n"
