@@ -162,6 +162,31 @@ TEST_F(PlacedGraph, TellsWhyOnAClick) {
   EXPECT_EQ(panel().table().currentSourceRow(), int(session().sharding()->nodes.size()) - 1);
 }
 
+/// Parts of what an op with several results returns, and that op, are coloured and told too.
+TEST_F(PlacedGraph, ResultsOfOpsWithSeveralHaveTags) {
+  open(writeFile("parts.txt", R"(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[8, 12][12, 1]cpu"):
+        parts = torch.ops.aten.split.Tensor(x, 6, 1)
+        a: "f32[8, 6][12, 1]cpu" = parts[0]
+        b: "f32[8, 6][12, 1]cpu" = parts[1]
+        norm = torch.ops.aten.native_layer_norm.default(a, [6], None, None, 1e-05)
+        m: "f32[8, 6][6, 1]cpu" = norm[0]
+        out: "f32[8, 6][6, 1]cpu" = torch.ops.aten.mul.Tensor(m, b)
+        return (out,)
+)"));
+  ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text());
+  shard("4", "x=S0");
+  ASSERT_EQ(session().sharding()->error, "");
+  const auto& view = m_window->pane().view();
+  for (const auto& node : session().graph()->nodes) {
+    if (node.kind == NodeKind::Output) continue;
+    const auto* known = session().sharding()->find(node.name);
+    ASSERT_TRUE(known) << node.name;
+    EXPECT_EQ(known->placements, "[S(0)]") << node.name;
+    EXPECT_EQ(nodeColor(node, view.state()), colourOf("x")) << node.name;
+  }
+}
+
 TEST_F(PlacedGraph, RefusesWhatMakesNoSenseAndGoesOn) {
   openLayer();
   struct Refused {

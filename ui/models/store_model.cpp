@@ -12,10 +12,11 @@ constexpr QSize cellSize{0, 24};
 
 /// A row: what it opens, what it is (empty for what cannot be deleted), and a text for each column (name, what, detail,
 /// time).
+template <class Item = QStandardItem>
 QList<QStandardItem*> rowOf(const std::string& opens, const std::string& is, const QStringList& cells) {
   QList<QStandardItem*> row;
   for (const auto& cell : cells) {
-    auto* item = new QStandardItem(cell);
+    auto* item = new Item(cell);
     item->setEditable(false);
     item->setData(text(opens), storeNameRole);
     item->setData(text(is), storeItemRole);
@@ -26,10 +27,17 @@ QList<QStandardItem*> rowOf(const std::string& opens, const std::string& is, con
   return row;
 }
 
+/// Its colour is always that of the theme at hand.
+class HeadingItem : public QStandardItem {
+ public:
+  using QStandardItem::QStandardItem;
+  QVariant data(int role) const override {
+    return role == Qt::ForegroundRole ? QVariant(theme().muted) : QStandardItem::data(role);
+  }
+};
+
 QStandardItem* heading(QStandardItemModel& model, const QString& title, std::size_t count) {
-  auto row = rowOf({}, {}, {title, formatCount(qint64(count)), {}, {}});
-  row[0]->setForeground(theme().muted);
-  row[1]->setForeground(theme().muted);
+  auto row = rowOf<HeadingItem>({}, {}, {title, formatCount(qint64(count)), {}, {}});
   model.appendRow(row);
   return row[0];
 }

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int whereColumn = 0, statusColumn = 1, timeColumn = 2, cacheColumn = 3, whyColumn = 4;
 constexpr int mostOpen = 2000;
+constexpr int overviewRowPixels = 24;  ///< as in every table
+constexpr int leastWhere = 220, leastWhy = 180;
 
 QColor colorOf(const QString& status) {
   if (status == "ok" || status == "cache hit") return theme().good;
@@ -37,6 +39,9 @@ class FrameDelegate : public QStyledItemDelegate {
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
     option->textElideMode = Qt::ElideMiddle;
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return QStyledItemDelegate::sizeHint(option, index).expandedTo({0, overviewRowPixels});
   }
 };
 
@@ -55,6 +60,19 @@ void colourOverviewRow(QTreeWidgetItem& item, const OverviewRow& row, bool hasCo
   if (row.compile >= 0) item.setIcon(whereColumn, qvariant_cast<QIcon>(dotIcon(colorOf(row.status), true)));
   if (row.status == "failed") item.setForeground(statusColumn, theme().bad);
   if (row.compile < 0 && hasCompiles) item.setForeground(whereColumn, theme().muted);
+}
+
+/// The frames get what they need, and the reasons the rest, but at least a part that can be read.
+void fitOverviewColumns(QTreeWidget& tree) {
+  auto& header = *tree.header();
+  header.setStretchLastSection(true);
+  int room = tree.viewport()->width() - leastWhy;
+  for (int column = 0; column < whyColumn; ++column) {
+    tree.resizeColumnToContents(column);
+    if (column != whereColumn) room -= header.sectionSize(column);
+  }
+  const int wanted = header.sectionSize(whereColumn) + 12;
+  header.resizeSection(whereColumn, std::max(std::min(wanted, std::max(leastWhere, room)), 160));
 }
 
 }  // namespace
@@ -152,11 +170,9 @@ void OverviewPanel::fillTree() {
     items.push_back(item);
   }
   if (int(m_rows.size()) <= mostOpen) m_tree->expandAll();
-  auto& header = *m_tree->header();
-  header.setStretchLastSection(true);
-  for (int column = 0; column < whyColumn; ++column) m_tree->resizeColumnToContents(column);
-  header.resizeSection(whereColumn,
-                       std::clamp(header.sectionSize(whereColumn) + 12, 160, std::max(220, m_tree->width() * 2 / 5)));
+  m_tree->setColumnHidden(cacheColumn,
+                          std::ranges::all_of(m_rows, [](const auto& row) { return row.cache.isEmpty(); }));
+  fitOverviewColumns(*m_tree);
 }
 
 int OverviewPanel::currentRow() const {

@@ -15,20 +15,25 @@
 
 namespace kerf::ui::inline panels {
 namespace {
-constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
+constexpr int rowPixels = 24, measuredRows = 40;
+constexpr int mostColumn = 240;  ///< of a column beside one that takes the rest, and has more to say
+constexpr int mostText = 900;    ///< of any column: longer texts are read elsewhere
 constexpr int leastWidest = 96, leastStretched = 140;  ///< what long texts keep where columns give way
-constexpr int sortArrowWidth = 12, smallIcon = 16, iconWidth = 22, padding = 22;
+constexpr int sortArrowWidth = 12, smallIcon = 16, iconWidth = 22, padding = 22, hiddenTitlePadding = 28;
 
-/// The width above which columns are cut so that `over` pixels are saved in all; at least `leastWidest`.
-int capOf(std::vector<int> widths, int over) {
-  std::ranges::sort(widths, std::greater<>());
-  int cap = widths.front();
-  for (std::size_t i = 0; i < widths.size() && over > 0; ++i) {  // the i + 1 widest have the width `cap` by now
-    const int next = std::max(leastWidest, i + 1 < widths.size() ? widths[i + 1] : 0);
-    const int count = int(i) + 1, step = std::min(std::max(0, cap - next), (over + count - 1) / count);
-    cap -= step;
-    over -= step * count;
-  }
+struct FreeColumn {
+  int wanted = 0, title = 0;
+  int under(int cap) const { return std::max(title, std::min(wanted, cap)); }
+};
+/// The width above which columns are cut so that all of them have `room`, from `least` to `most`. Titles stay whole.
+int capOf(const std::vector<FreeColumn>& columns, int room, int least, int most) {
+  const auto taken = [&](int cap) {
+    int sum = 0;
+    for (const FreeColumn& column : columns) sum += column.under(cap);
+    return sum;
+  };
+  int cap = most;
+  while (cap > least && taken(cap) > room) --cap;
   return cap;
 }
 /// What stands before a cell's text: an icon, or a picture of its own size.
@@ -36,6 +41,17 @@ int decorationWidth(const QVariant& decoration) {
   if (decoration.isNull()) return 0;
   const auto picture = decoration.value<QImage>();
   return picture.isNull() ? iconWidth : int(picture.width() / picture.devicePixelRatio()) + iconWidth - smallIcon;
+}
+
+/// What a title takes, with the arrow where the table is sorted by it: the style takes the arrow's room from the title.
+int titleWidth(const QHeaderView& header, int column) {
+  const bool sorted = header.isSortIndicatorShown() && header.sortIndicatorSection() == column;
+  // The header knows no hint for a hidden one: what it takes at most.
+  const auto title = header.model()->headerData(column, Qt::Horizontal).toString();
+  const int hint = header.isSectionHidden(column)
+                       ? QFontMetrics(header.font()).horizontalAdvance(title) + hiddenTitlePadding
+                       : header.sectionSizeHint(column);
+  return hint + (sorted ? sortArrowWidth : 0);
 }
 
 }  // namespace
@@ -76,6 +92,7 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
     if (dragged && !m_fitting && horizontalHeader()->sectionResizeMode(column) == QHeaderView::Interactive)
       m_chosen[titleOf(column)] = width;
   });
+  connect(horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, [this] { layOutColumns(); });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (!m_quiet && current.isValid()) emit picked(m_filter->mapToSource(current).row());
   });
@@ -94,7 +111,7 @@ int DataTable::widthOf(int column) const {
     widest = std::max(
         widest, metrics.horizontalAdvance(index.data().toString()) + decorationWidth(index.data(Qt::DecorationRole)));
   }
-  return std::min(widest + padding, mostColumn);
+  return std::min(widest + padding, mostText);
 }
 
 void DataTable::fitColumns() {
@@ -105,19 +122,20 @@ void DataTable::fitColumns() {
 
 /// Its width is neither the user's nor what the others leave.
 bool DataTable::isFree(int column) const {
-  return !isColumnHidden(column) && horizontalHeader()->sectionResizeMode(column) != QHeaderView::Stretch &&
-         !m_chosen.contains(titleOf(column));
+  return !isColumnHidden(column) && !isStretched(column) && !m_chosen.contains(titleOf(column));
 }
 
+/// It takes the rest, or what it needs at least (layOutColumns()); the user changes the others alone.
 bool DataTable::isStretched(int column) const {
-  return horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
+  return horizontalHeader()->sectionResizeMode(column) != QHeaderView::Interactive;
 }
 
 /// Below which a column does not give way.
 int DataTable::leastWidth(int column) const {
   const int wanted = m_wanted[std::size_t(column)];
-  if (m_chosen.contains(titleOf(column)) && !isStretched(column)) return m_chosen.value(titleOf(column)).toInt();
-  return std::min(wanted, isStretched(column) ? leastStretched : leastWidest);
+  const bool stretched = isStretched(column);
+  if (m_chosen.contains(titleOf(column)) && !stretched) return m_chosen.value(titleOf(column)).toInt();
+  return std::max(titleWidth(*horizontalHeader(), column), std::min(wanted, stretched ? leastStretched : leastWidest));
 }
 
 void DataTable::hideSpareColumns() {
@@ -132,22 +150,36 @@ void DataTable::hideSpareColumns() {
 }
 
 /// A few long names do not push the other columns out of sight: the widest ones give way, and tool tips have all of them.
+/// Where not even the titles have room, the table scrolls.
 void DataTable::layOutColumns() {
   if (m_wanted.size() != std::size_t(model()->columnCount())) return;
   hideSpareColumns();
-  int total = 0;
-  std::vector<int> widths;
+  auto& header = *horizontalHeader();
+  int room = viewport()->width(), more = 0;  // more: what the column that takes the rest has to say beyond its least
+  std::vector<FreeColumn> columns;
   for (int column = 0; column < model()->columnCount(); ++column) {
-    if (isFree(column)) widths.push_back(m_wanted[std::size_t(column)]);
-    if (!isColumnHidden(column)) total += isFree(column) ? widths.back() : leastWidth(column);
+    if (isColumnHidden(column)) continue;
+    const int wanted = m_wanted[std::size_t(column)];
+    if (isFree(column)) columns.push_back({wanted, titleWidth(header, column)});
+    if (!isFree(column)) room -= leastWidth(column);
+    if (isStretched(column)) more += std::max(0, wanted - leastWidth(column));
   }
-  const int cap = widths.empty() ? mostColumn : capOf(widths, total - viewport()->width());
+  int cap = capOf(columns, room - more, mostColumn, mostText);
+  if (cap == mostColumn) cap = capOf(columns, room, leastWidest, mostColumn);
   m_fitting = true;
-  for (int column = 0; column < model()->columnCount(); ++column)
-    if (isFree(column))
-      setColumnWidth(column, std::min(cap, m_wanted[std::size_t(column)]));
-    else if (m_chosen.contains(titleOf(column)))
-      setColumnWidth(column, m_chosen.value(titleOf(column)).toInt());
+  int left = viewport()->width();
+  for (int column = 0, i = 0; column < model()->columnCount(); ++column) {
+    if (isColumnHidden(column) || isStretched(column)) continue;
+    setColumnWidth(column, isFree(column) ? columns[std::size_t(i++)].under(cap) : leastWidth(column));
+    left -= columnWidth(column);
+  }
+  // The header alone would leave the column that takes the rest no room at all where there is none.
+  for (int column = 0; column < model()->columnCount(); ++column) {
+    if (isColumnHidden(column) || !isStretched(column)) continue;
+    const int least = leastWidth(column);
+    header.setSectionResizeMode(column, left < least ? QHeaderView::Fixed : QHeaderView::Stretch);
+    if (left < least) setColumnWidth(column, least);
+  }
   m_fitting = false;
 }
 
@@ -240,8 +272,7 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const int column = horizontalHeader()->logicalIndexAt(help->pos());
   const auto title = column < 0 ? QString() : titleOf(column);
-  // What the header itself asks for: its padding cuts titles that would fit otherwise.
-  if (title.isEmpty() || horizontalHeader()->sectionSizeHint(column) <= columnWidth(column))
+  if (title.isEmpty() || titleWidth(*horizontalHeader(), column) <= columnWidth(column))
     return QTableView::eventFilter(watched, event);
   QToolTip::showText(help->globalPos(), title, horizontalHeader()->viewport());
   return true;
