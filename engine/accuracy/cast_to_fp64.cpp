@@ -55,6 +55,50 @@ void castViewOfOwnDtype(Graph& graph, NodeId id) {
   graph.setTarget(id, "torch.ops.aten.alias.default");
 }
 
+/// The floating dtype that a node was recorded with.
+std::optional<DType> recordedFloat(const Graph& graph, const Argument& argument) {
+  const NodeId* node = argument.as<NodeId>();
+  const TensorMeta* meta = node != nullptr ? graph.node(*node).meta().value.tensor() : nullptr;
+  return meta != nullptr && isFloating(meta->dtype) ? std::optional(meta->dtype) : std::nullopt;
+}
+
+/// Methods that convert to one dtype.
+struct DtypeMethod {
+  std::string_view name;
+  DType dtype;
+};
+constexpr DtypeMethod dtypeMethods[] = {
+    {"double", DType::Float64}, {"float", DType::Float32}, {"half", DType::Float16}, {"bfloat16", DType::BFloat16}};
+
+/// The arguments of the call as one of `to`: empty where it is none. Copies only on demand.
+ArgumentList argumentsOfTo(const Node& node) {
+  if (node.op() == Opcode::CallFunction)
+    return node.target().starts_with("torch.ops.aten.to.") && node.args().size() < 4 ? node.args() : ArgumentList();
+  if (node.op() != Opcode::CallMethod) return {};
+  const bool isType = (node.target() == "type" || node.target() == "type_as") && node.args().size() == 2;
+  if (isType || node.target() == "to") return node.args();
+  const auto* method = std::ranges::find(dtypeMethods, node.target(), &DtypeMethod::name);
+  if (method == std::end(dtypeMethods) || node.args().size() != 1) return {};
+  return {node.args()[0], Argument(method->dtype)};
+}
+
+/// A conversion between float types copies, and must copy still where both are float64: what is written later to the one
+/// must not reach the other. While the recorded dtypes are there.
+void keepCopy(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  ArgumentList args = argumentsOfTo(node);
+  if (args.empty()) return;
+  const auto from = recordedFloat(graph, args[0]), to = recordedFloat(graph, Argument(id));
+  if (!from || !to || *from == *to) return;
+  KeywordArguments kwargs = node.kwargs();
+  const auto copies = [](const auto& keyword) { return keyword.first == "copy"; };
+  std::erase_if(kwargs, copies);
+  kwargs.emplace_back("copy", Argument(true));
+  if (node.op() == Opcode::CallMethod) graph.setTarget(id, "to");
+  graph.setArgs(id, std::move(args));
+  graph.setKwargs(id, std::move(kwargs));
+}
+
 void castUntypedOuts(Graph& graph) {
   for (const NodeId id : untypedOuts(graph)) {
     KeywordArguments kwargs = graph.node(id).kwargs();
@@ -111,6 +155,7 @@ Result<GraphModule> castWith(const GraphModule& module, const std::vector<std::s
     submodule.graph = std::make_shared<GraphModule>(std::move(nested));
   }
   editNodes(cast.graph, castViewOfOwnDtype);
+  editNodes(cast.graph, keepCopy);
   castUntypedOuts(cast.graph);
   editNodes(cast.graph, castNode);
   return cast;

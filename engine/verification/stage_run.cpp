@@ -25,6 +25,14 @@ class StageInterpreter : public Interpreter {
     KERF_TRY(Value value, Interpreter::getAttr(node));
     return m_wide ? widened(value) : Result<Value>(std::move(value));
   }
+  Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    KERF_TRY(Value result, Interpreter::callFunction(node, args, kwargs));
+    return m_wide ? copiedAsRecorded(module().graph, node, args, std::move(result)) : Result<Value>(std::move(result));
+  }
+  Result<Value> callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    KERF_TRY(Value result, Interpreter::callMethod(node, args, kwargs));
+    return m_wide ? copiedAsRecorded(module().graph, node, args, std::move(result)) : Result<Value>(std::move(result));
+  }
 
  private:
   bool m_wide;

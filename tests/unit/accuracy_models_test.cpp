@@ -75,6 +75,47 @@ TEST(CastToFp64, ChangesConversionsKeywordsAndAttributesButNotOtherPositions) {
   EXPECT_EQ(*castToFp64(whole.module).value().graph.node(whole.last).args()[1].as<DType>(), DType::Int32);
 }
 
+/// A conversion between float types copies, and copies still where both are float64.
+TEST(CastToFp64, KeepsCopiesThatConversionsMake) {
+  struct Converted {
+    Opcode op;
+    std::string_view target;
+    ArgumentList more;
+    DType to;
+    bool copies;
+  };
+  for (const auto& [op, target, more, to, copies] : std::vector<Converted>{
+           {Opcode::CallMethod, "double", {}, DType::Float64, true},
+           {Opcode::CallMethod, "to", {Argument(DType::Float64)}, DType::Float64, true},
+           {Opcode::CallMethod, "type", {Argument(DType::Float16)}, DType::Float16, true},
+           {Opcode::CallMethod, "float", {}, DType::Float32, false},
+           {Opcode::CallFunction, "torch.ops.aten.to.dtype", {Argument(DType::Float64)}, DType::Float64, true},
+           {Opcode::CallFunction, "torch.ops.aten.to.dtype", {Argument(DType::Float32)}, DType::Float32, false},
+       }) {
+    GraphModule module;
+    Graph& graph = module.graph;
+    const NodeId x = graph.placeholder("x");
+    ArgumentList args{Argument(x)};
+    args.insert(args.end(), more.begin(), more.end());
+    const NodeId y = op == Opcode::CallMethod ? graph.callMethod(target, std::move(args), {}, "y")
+                                              : graph.callFunction(target, std::move(args), {}, "y");
+    TensorMeta from, made;
+    from.dtype = DType::Float32;
+    made.dtype = to;
+    graph.setValueMeta(x, ValueMeta{from});
+    graph.setValueMeta(y, ValueMeta{made});
+    graph.output(Argument::tuple({Argument(y)}));
+    const GraphModule cast = castToFp64(module).value();
+    const Node& node = cast.graph.node(y);
+    const auto isCopy = [](const auto& keyword) {
+      return keyword.first == "copy" && *keyword.second.template as<bool>();
+    };
+    EXPECT_EQ(std::ranges::any_of(node.kwargs(), isCopy), copies) << target;
+    if (!copies || op != Opcode::CallMethod) continue;
+    EXPECT_EQ(node.target(), "to") << target;
+  }
+}
+
 TEST(CloneInputs, KeepsAliasesStridesAndDtypeRules) {
   const Tensor base = floats({1, 2, 3, 4, 5, 6});
   const Tensor turned = base.viewAs({2, 2}, {1, 2}, 1);

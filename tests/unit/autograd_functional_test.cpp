@@ -1,5 +1,6 @@
 // Functionalization: no node writes, and outputs and inputs are what they were.
 #include "autograd_testing.h"
+#include "engine/ir/parser.h"
 #include "engine/ops/core/memory_use.h"
 
 namespace kerf {
@@ -101,6 +102,48 @@ TEST(FunctionalForms, FollowAnInputThatIsTransposedInPlace) {
   const GraphRun run = runGraph(functional->module, {randomTensor({2, 3}, 5)});
   ASSERT_EQ(run.outputs.size(), 1u);
   EXPECT_EQ(run.outputs[0].tensor().sizes(), (Sizes{3, 2}));
+}
+
+/// Eager mode refuses a write of what the call reads elsewhere; a functional graph reads all before it writes. The values are
+/// those of torch.compile with the backend "aot_eager", PyTorch 2.11: the sum of y, and of y * x.
+TEST(FunctionalForms, ReadAllBeforeTheyWrite) {
+  struct Written {
+    const char *a, *b, *call;
+    double sum, weighted;
+  };
+  for (const auto& [a, b, call, sum, weighted] : {
+           Written{"y[1:]", "y[:-1]", "a.copy_(b)", 25, 52.25},
+           Written{"y[:2]", "y[1:3]", "a.copy_(b)", 35, 71.125},
+           Written{"y[1:]", "y[:-1]", "a.add_(b)", 51.25, 111.90625},
+           Written{"y[:2]", "y[1:3]", "a.lerp_(b, 0.5)", 33, 68.25},
+           Written{"y[1:]", "y[:-1]", "a.index_add_(0, k, b)", 51.25, 110.90625},
+           Written{"y[1:]", "y[:-1]", "a.index_copy_(0, k, b)", 25, 51.25},
+       }) {
+    const auto module = parseReadable(fmt::format(
+        "def forward(self, x: \"f32[4, 4]\", k: \"i64[{}]\"):\n    y = x * 1\n    a = {}\n    b = {}\n    c = {}\n"
+        "    return (y,)\n",
+        std::string_view(a) == "y[1:]" ? 3 : 2, a, b, call));
+    ASSERT_TRUE(module) << module.error().text();
+    const auto traced = aotTrace(*module, plainInputs(*module), {.stage = AotStage::Functional});
+    ASSERT_TRUE(traced) << call << ": " << traced.error().text();
+    expectPure(traced->module.graph);
+    const Tensor x = *Tensor::zeros(DType::Float32, {4, 4});
+    for (int i = 0; i < 16; ++i) x.data<float>()[i] = float(i) / 8 + 1;
+    const std::vector<std::int64_t> places = std::string_view(a) == "y[1:]" ? std::vector<std::int64_t>{1, 0, 2}
+                                                                            : std::vector<std::int64_t>{1, 0};
+    const Tensor k = *Tensor::zeros(DType::Int64, {std::int64_t(places.size())});
+    std::ranges::copy(places, k.data<std::int64_t>());
+    const auto result = Interpreter(traced->module, referenceOps()).run({x, k});
+    ASSERT_TRUE(result) << call << ": " << result.error().text();
+    const Tensor& y = result->list()[0].tensor();
+    double total = 0, products = 0;
+    for (int i = 0; i < 16; ++i) {
+      total += y.itemAsDouble(i);
+      products += y.itemAsDouble(i) * x.itemAsDouble(i);
+    }
+    EXPECT_DOUBLE_EQ(total, sum) << call;
+    EXPECT_DOUBLE_EQ(products, weighted) << call;
+  }
 }
 
 TEST(FunctionalForms, AreRefusedWithAWord) {

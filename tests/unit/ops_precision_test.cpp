@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/ir/interpreter.h"
+#include "engine/ir/parser.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/upcast.h"
@@ -98,6 +99,40 @@ TEST(Upcast, SumsWhatFloatsLose) {
   const float third = 1.0f / 3;
   const auto result = runUpcast(module, {tensorOf(DType::Float32, {third, third})}, {.roundOutputs = false}).value();
   EXPECT_EQ(result.tensor().itemAsDouble(), double(third) * 0.1 * 2);
+}
+
+/// A graph over one input of float32: `kind` of each line's result, or none.
+GraphModule parsed(const std::string& body) {
+  auto module = parseReadable("def forward(self, x: \"f32[3]\"):\n" + body);
+  EXPECT_TRUE(module) << module.error().text();
+  return std::move(*module);
+}
+
+/// In float32 y is a copy of x; it must not become x itself where both are float64.
+TEST(Upcast, ConversionsStayCopies) {
+  const GraphModule module = parsed(
+      "    y: \"f64[3]\" = x.double()\n    w: \"f64[3]\" = y.add_(1)\n    z: \"f64[3]\" = torch.ops.aten.to.dtype(x, "
+      "torch.float64)\n"
+      "    v: \"f64[3]\" = z.mul_(3)\n    s: \"f32[3]\" = x.float()\n    t: \"f32[3]\" = s.mul_(2)\n    return (y, z, "
+      "x)\n");
+  const auto result = runUpcast(module, {tensorOf(DType::Float32, {1, 2, 3})}).value();
+  const auto expect = [&](std::size_t i, const std::vector<double>& values) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      EXPECT_EQ(result.list()[i].tensor().itemAsDouble(std::int64_t(k)), values[k]) << i;
+  };
+  expect(0, {2, 3, 4});
+  expect(1, {3, 6, 9});
+  expect(2, {2, 4, 6});  // s is x
+}
+
+/// Draws are narrow; what is drawn reaches the memory that was written.
+TEST(Upcast, DrawsReachWhatTheyWrite) {
+  const GraphModule module = parsed("    y = torch.zeros_like(x)\n    w = y.uniform_(2, 3)\n    return (y,)\n");
+  const auto result = runUpcast(module, {tensorOf(DType::Float32, {1, 2, 3})}).value();
+  for (std::int64_t k = 0; k < 3; ++k) {
+    EXPECT_GE(result.list()[0].tensor().itemAsDouble(k), 2);
+    EXPECT_LT(result.list()[0].tensor().itemAsDouble(k), 3);
+  }
 }
 
 }  // namespace

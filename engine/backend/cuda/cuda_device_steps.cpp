@@ -175,6 +175,9 @@ Result<std::optional<Value>> CudaDevice::call(const Program& program, const Step
   }
   const OpInfo* const op = findOp(node);
   if (op == nullptr) return std::nullopt;
+  if (node.isCall("aten.view.dtype"_op) && call.args.size() > 1 && call.args[1].as<DType>() &&
+      *call.args[1].as<DType>() == DType::Bool)
+    return std::nullopt;  // looks at the bytes
   if (has(op->traits, OpTrait::View) && !call.args.empty() && call.args[0].isTensor()) {
     auto seen = referenceOps().call(node.target(), call.args, call.kwargs);  // looks at no element unless it copies
     if (seen && seen->isTensor() && seen->tensor().storage() == call.args[0].tensor().storage())

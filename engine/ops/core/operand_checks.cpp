@@ -27,7 +27,8 @@ void forNames(std::string_view text, Visit&& visit) {
 struct ChecksOfOp {
   std::uint32_t refused = 0;  ///< dtypes
   std::vector<OperandCheck> rules;
-  bool writes = false;  ///< to an argument whose elements must not share memory
+  bool writes = false;       ///< to any argument
+  bool writesApart = false;  ///< to an argument whose elements must not share memory
   ReadOfWritten read = ReadOfWritten::Any;
 };
 
@@ -70,7 +71,8 @@ class CheckTable {
     for (const std::string& name : {plain, plain + "." + overload})
       if (const auto found = dtypes.find(name); !plain.empty() && found != dtypes.end())
         checks.refused |= found->second;
-    checks.writes = mustNotRepeat(op);
+    checks.writes = writesArguments(op);
+    checks.writesApart = mustNotRepeat(op);
     checks.read = readOfWritten(op);
     m_checks.resize(std::max<std::size_t>(m_checks.size(), op.id.index + std::size_t{1}));
     m_checks[op.id.index] = std::move(checks);
@@ -112,7 +114,8 @@ Result<void> checkOperands(const BoundArguments& args) {
   const ChecksOfOp* checks = checkTable().of(args.op->id);
   if (checks == nullptr) return {};
   if (checks->refused != 0) KERF_CHECK(checkDtype(args, checks->refused));
-  if (checks->writes) KERF_CHECK(checkWritten(args));
+  if (checks->writes) KERF_CHECK(checkReachesMemory(args));
+  if (checks->writesApart) KERF_CHECK(checkWritten(args));
   if (checks->read != ReadOfWritten::Any) KERF_CHECK(checkReadOfWritten(args, checks->read, referenceOps()));
   for (const OperandCheck check : checks->rules) KERF_CHECK(check(args));
   return {};

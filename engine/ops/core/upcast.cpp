@@ -8,6 +8,7 @@
 #include "engine/ir/interpreter.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/written_operands.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -84,15 +85,30 @@ class UpcastOps : public OpCaller {
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const OpInfo* op = findOp(target);
     const bool random = op && has(op->traits, OpTrait::Random);
-    if (random) return callWith(target, args, kwargs, narrow, false);
+    if (random) return callNarrow(op, target, args, kwargs);
     auto result = callWith(target, args, kwargs, widen, true);
     if (result) return m_keepRounding && isConversion(target.text) ? rounded(*result, args, kwargs) : result;
     // Some ops take no fp64 at all; the graph's own run tells whether it was that.
-    auto native = callWith(target, args, kwargs, narrow, false);
+    auto native = callNarrow(op, target, args, kwargs);
     return native ? native : result;
   }
 
  private:
+  /// What the op writes to narrow copies goes back to what they are copies of.
+  static Result<Value> callNarrow(const OpInfo* op, const OpTarget& target, const ValueList& args,
+                                  const KeywordValues& kwargs) {
+    std::vector<std::pair<Tensor, Tensor>> copies;  // wide, narrow
+    const TensorMap narrowed = [&](const Tensor& tensor) -> Result<Tensor> {
+      KERF_TRY(Tensor copy, narrow(tensor));
+      if (tensor.defined() && copy.storage() != tensor.storage()) copies.emplace_back(tensor, copy);
+      return copy;
+    };
+    KERF_TRY(const Value result, callWith(target, args, kwargs, narrowed, false));
+    if (op != nullptr && !writesArguments(*op)) return result;
+    for (const auto& [wide, copy] : copies) KERF_CHECK(copyElements(copy, wide));
+    return result;
+  }
+
   /// Runs the op on mapped tensors; the results are wide.
   static Result<Value> callWith(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const TensorMap& map, bool wideDTypes) {
@@ -137,7 +153,28 @@ class UpcastInterpreter : public Interpreter {
     KERF_TRY(const Value value, Interpreter::getAttr(node));
     return mapTensors(value, widen);
   }
+  Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    KERF_TRY(Value result, Interpreter::callFunction(node, args, kwargs));
+    return copiedAsRecorded(module().graph, node, args, std::move(result));
+  }
+  Result<Value> callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    KERF_TRY(Value result, Interpreter::callMethod(node, args, kwargs));
+    return copiedAsRecorded(module().graph, node, args, std::move(result));
+  }
 };
+
+/// Methods that give the tensor itself where it has the dtype already.
+constexpr std::string_view dtypeMethods[] = {"double", "float", "half", "bfloat16", "type", "type_as"};
+bool convertsOnDemand(const Node& node) {
+  return node.op() == Opcode::CallMethod && node.args().size() < 3 && node.kwargs().empty() &&
+         std::ranges::find(dtypeMethods, node.target()) != std::end(dtypeMethods);
+}
+
+/// The floating dtype that was recorded of a node.
+std::optional<DType> recordedFloatOf(const Node& node) {
+  const TensorMeta* meta = node.meta().value.tensor();
+  return meta != nullptr && isFloating(meta->dtype) ? std::optional(meta->dtype) : std::nullopt;
+}
 
 /// Tensors without data that have the dtypes of a node's meta.
 Value dtypesOf(const ValueMeta& meta) {
@@ -168,6 +205,18 @@ Result<Value> withDTypesOf(const Value& value, const Value& like) {
 std::unique_ptr<OpCaller> upcastOps(bool keepRounding) { return std::make_unique<UpcastOps>(keepRounding); }
 
 Result<Value> widened(const Value& value) { return mapTensors(value, widen); }
+
+Result<Value> copiedAsRecorded(const Graph& graph, const Node& node, const ValueList& args, Value result) {
+  const NodeId* operand = node.args().empty() ? nullptr : node.args()[0].as<NodeId>();
+  if (operand == nullptr || args.empty() || !args[0].isTensor() || !result.isTensor()) return result;
+  const Tensor& made = result.tensor();
+  const auto from = recordedFloatOf(graph.node(*operand)), to = recordedFloatOf(node);
+  if (!made.defined() || !from || !to || node.isCall("aten.view.dtype"_op)) return result;
+  if (*from == *to) return convertsOnDemand(node) ? args[0] : result;
+  if (made.storage() != args[0].tensor().storage()) return result;
+  KERF_TRY(Tensor copy, made.clonePreservingStrides());
+  return Value(std::move(copy));
+}
 
 Result<Value> runUpcast(const GraphModule& module, const ValueList& inputs, const UpcastOptions& options,
                         std::stop_token stop) {

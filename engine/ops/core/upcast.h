@@ -29,6 +29,10 @@ std::unique_ptr<OpCaller> upcastOps(bool keepRounding);
 /// Floats as fp64, complex numbers as complex128, with the strides that they had; what is wide already is not copied.
 Result<Value> widened(const Value& value);
 
+/// What a call gave in such an interpreter, as the graph has it: a conversion between two recorded float types is a copy,
+/// though both are wide now, and one to the recorded type of the operand is the operand.
+Result<Value> copiedAsRecorded(const Graph& graph, const Node& node, const ValueList& args, Value result);
+
 /// The graph's own dtypes; sums, means and products of matrices (and the forward convolutions made of them) are formed
 /// without rounding and rounded once, to the result's dtype.
 Result<Value> runWithExactSums(const GraphModule& module, const ValueList& inputs, std::stop_token stop = {});

@@ -1,12 +1,42 @@
 #include "engine/ops/core/written_operands.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "engine/ops/core/shared_memory.h"
+#include "engine/ops/core/strides.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
+
+/// Copies that stand for views, as long as they live.
+class StandIns {
+ public:
+  static StandIns& all() {
+    static StandIns standIns;
+    return standIns;
+  }
+  void add(const StoragePtr& memory) {
+    const std::lock_guard lock(m_mutex);
+    std::erase_if(m_memories, [](const std::weak_ptr<Storage>& known) { return known.expired(); });
+    m_memories.push_back(memory);
+    m_isEmpty = false;
+  }
+  bool has(const StoragePtr& memory) {
+    if (m_isEmpty) return false;
+    const std::lock_guard lock(m_mutex);
+    return std::ranges::any_of(m_memories, [&](const auto& known) { return known.lock() == memory; });
+  }
+
+ private:
+  std::mutex m_mutex;
+  std::vector<std::weak_ptr<Storage>> m_memories;
+  std::atomic<bool> m_isEmpty = true;  ///< none was ever added
+};
 
 /// Names without namespace. Some of them only warn.
 constexpr std::string_view mayRepeat[] = {"zero_",
@@ -37,8 +67,8 @@ constexpr std::string_view mayRepeat[] = {"zero_",
                                           "embedding_renorm_",
                                           "_index_put_impl_"};
 
-/// Pointwise ops that read a number of their own, or flags.
-constexpr std::string_view readElsewhere[] = {"fill_", "masked_fill_"};
+/// Pointwise ops that read a number of their own, or flags, and ldexp_, which multiplies by a power that it makes first.
+constexpr std::string_view readElsewhere[] = {"fill_", "masked_fill_", "ldexp_"};
 
 /// Ops that read in an order of their own what they write.
 constexpr std::string_view readsApart[] = {"index_add_",    "index_copy_",      "index_fill_", "index_put_",
@@ -89,12 +119,15 @@ bool doesNotBroadcast(const Tensor& read, const Tensor& written) {
   return false;
 }
 
+/// PyTorch looks no further at two views with holes, though they be the same elements.
+bool hasHoles(const Tensor& tensor) { return !isNonOverlappingAndDense(tensor); }
+
 Result<void> checkRead(const BoundArguments& args, std::size_t written, std::size_t read, const Tensor& tensor,
                        ReadOfWritten allowed) {
   if (allowed == ReadOfWritten::Whole && doesNotBroadcast(tensor, args.tensor(written))) return {};
   const Overlap overlap = overlapOf(args.tensor(written), tensor);
   if (overlap == Overlap::None || overlap == Overlap::Unknown) return {};
-  if (overlap == Overlap::Full && allowed == ReadOfWritten::Whole) return {};
+  if (overlap == Overlap::Full && (allowed == ReadOfWritten::Whole || hasHoles(tensor))) return {};
   return mismatch(args, "'{}' is written to, but elements of '{}' lie in its memory; clone it first",
                   args.op->schema.arguments[written].name, args.op->schema.arguments[read].name);
 }
@@ -108,7 +141,7 @@ ReadOfWritten readOfWritten(const OpInfo& op) {
   const OpInfo* base = findOp(op.base);
   const bool isPointwise = base != nullptr && has(base->traits, OpTrait::Pointwise);
   if (!isPointwise || std::ranges::find(readElsewhere, name) != std::end(readElsewhere)) return ReadOfWritten::Any;
-  return std::ranges::any_of(op.schema.arguments, isWritten) ? ReadOfWritten::Whole : ReadOfWritten::Any;
+  return writesArguments(op) ? ReadOfWritten::Whole : ReadOfWritten::Any;
 }
 
 Result<void> checkReadOfWritten(const BoundArguments& args, ReadOfWritten allowed, const OpCaller& ops) {
@@ -132,7 +165,25 @@ bool mustNotRepeat(const OpInfo& op) {
   const std::string_view name = std::string_view(op.schema.name).substr(6);
   const bool exempt = name.starts_with("_foreach_") || name.starts_with("_fused_") || name.starts_with("_amp_") ||
                       std::ranges::find(mayRepeat, name) != std::end(mayRepeat);
-  return !exempt && std::ranges::any_of(op.schema.arguments, isWritten);
+  return !exempt && writesArguments(op);
+}
+
+void refuseWrites(const StoragePtr& memory) { StandIns::all().add(memory); }
+
+bool writesArguments(const OpInfo& op) { return std::ranges::any_of(op.schema.arguments, isWritten); }
+
+Result<void> checkReachesMemory(const BoundArguments& args) {
+  const auto& arguments = args.op->schema.arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!isWritten(arguments[i])) continue;
+    KERF_CHECK(forTensors(args.values[i], [&](const Tensor& tensor) -> Result<void> {
+      if (!tensor.defined() || !StandIns::all().has(tensor.storage())) return {};
+      return mismatch(args,
+                      "'{}' is written to, but it is a view as torch.bool of other bytes than 0 and 1; clone it first",
+                      arguments[i].name);
+    }));
+  }
+  return {};
 }
 
 Result<void> checkWritten(const BoundArguments& args) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "engine/ops/core/op_registration.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/core/written_operands.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -295,6 +297,26 @@ Result<Value> viewDtypeShape(const BoundArguments& args) {
   return to < from ? splitElements(self, dtype, from / to) : joinElements(args, dtype, to / from);
 }
 
+/// Bools that hold 0 or 1 in each byte, as all of Kerf reads them.
+bool holdsBools(const Tensor& tensor) {
+  const Tensor bytes(tensor.storage(), DType::UInt8, tensor.sizes(), tensor.strides(), tensor.offset());
+  const auto dense = bytes.contiguous();
+  return dense && std::ranges::all_of(std::span(dense->data<std::uint8_t>(), std::size_t(dense->numel())),
+                                      [](std::uint8_t byte) { return byte <= 1; });
+}
+
+/// PyTorch reads every byte but 0 as True. Bytes that are neither 0 nor 1 are copied as 1: the copy cannot be written.
+Result<Value> viewDtypeKernel(const BoundArguments& args) {
+  KERF_TRY(const Value view, viewKernel(args));
+  if (view.tensor().dtype() != DType::Bool || args.tensor(0).dtype() == DType::Bool || holdsBools(view.tensor()))
+    return view;
+  KERF_TRY(Tensor copy, view.tensor().clonePreservingStrides());
+  const Storage& storage = *copy.storage();
+  for (std::byte& byte : std::span(storage.data(), std::size_t(storage.bytes()))) byte = std::byte(byte != std::byte{});
+  refuseWrites(copy.storage());
+  return Value(std::move(copy));
+}
+
 constexpr OpRow view(const char* schema, ShapeRule shape) { return {schema, OpTrait::View, shape, viewKernel}; }
 
 constexpr OpRow viewRows[] = {
@@ -304,7 +326,7 @@ constexpr OpRow viewRows[] = {
     view("aten::lift(Tensor self) -> Tensor", aliasShape),
     view("aten::positive(Tensor(a) self) -> Tensor(a)", aliasShape),
     view("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", viewShape),
-    view("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", viewDtypeShape),
+    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", OpTrait::View, viewDtypeShape, viewDtypeKernel},
     view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", viewShape),
     {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", OpTrait::View, reshapeShape, reshapeKernel},
     view("aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permuteShape),
