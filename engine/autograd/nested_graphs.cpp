@@ -208,8 +208,10 @@ bool callsGraphs(std::string_view target) {
   return std::ranges::find(keptCalls, shortName(target)) != std::end(keptCalls);
 }
 
+bool tracesBranches(std::string_view target) { return shortName(target) == "cond"; }
+
 Result<Value> traceWithGraphs(const GraphCall& call) {
-  if (shortName(call.node.target()) == "cond" && call.args.size() > 2) return CondCall(call).trace();
+  if (tracesBranches(call.node.target()) && call.args.size() > 2) return CondCall(call).trace();
   GraphModule& module = call.tracer.target();
   ValueList inputs;
   const auto argumentOf = [&](const Value& value) -> Result<Argument> {

@@ -9,6 +9,8 @@ namespace kerf::inline autograd {
 
 /// Whether a trace keeps the call: which graph runs, or how often, only the data tells.
 bool callsGraphs(std::string_view target);
+/// Whether the nested graphs of such a call are traced as the graph around them, at each call anew: the branches of cond.
+bool tracesBranches(std::string_view target);
 
 /// One call of such an op.
 struct GraphCall {

@@ -24,7 +24,7 @@ class WrittenSize {
   std::size_t nestedIn(const GraphModule& module, const Node& node) {
     if (node.op() == Opcode::CallModule) return sizeOf(module, node.target());
     if (node.op() != Opcode::CallFunction || !node.target().starts_with("torch.ops.higher_order.")) return 0;
-    if (callsGraphs(node.target())) return 0;
+    if (callsGraphs(node.target()) && !tracesBranches(node.target())) return 0;
     std::size_t total = 0;
     for (const NodeId input : node.inputs())
       if (const Node& operand = module.graph.node(input); operand.op() == Opcode::GetAttr)

@@ -41,6 +41,31 @@ TEST(WrittenSize, NestedGraphsBeyondTheLimitAreRefusedAtOnce) {
   }
 }
 
+/// Branches of cond are traced at each call.
+TEST(WrittenSize, BranchesOfCondCount) {
+  std::string text =
+      "class GraphModule(torch.nn.Module):\n    def forward(self, p: \"b8[]\", x: \"f32[4]\"):\n        a = self.a\n   "
+      "     "
+      "b = self.b\n";
+  for (int i = 0; i < 600; ++i)
+    text += fmt::format(
+        "        w{0} = torch.ops.higher_order.cond(p, a, b, (x,))\n        g{0}: \"f32[4]\" = w{0}[0]\n", i);
+  text += "        return (g599,)\n";
+  for (const char* name : {"a", "b"}) {
+    text += fmt::format("\n    class {}(torch.nn.Module):\n        def forward(self, x: \"f32[4]\"):\n", name);
+    for (int i = 0; i < 250; ++i)
+      text += fmt::format("            y{}: \"f32[4]\" = torch.ops.aten.sin.default({})\n", i,
+                          i == 0 ? "x" : fmt::format("y{}", i - 1));
+    text += "            return (y249,)\n";
+  }
+  const auto module = parseReadable(text);
+  ASSERT_TRUE(module) << module.error().text();
+  const auto traced = aotTrace(*module, plainInputs(*module), {.stage = AotStage::Joint});
+  ASSERT_FALSE(traced);
+  EXPECT_EQ(traced.error().code, ErrorCode::TooLarge);
+  EXPECT_THAT(traced.error().message, ::testing::HasSubstr("more than 262144 nodes"));
+}
+
 TEST(WrittenSize, BelowTheLimitTheyAreWrittenOut) {
   const GraphModule module = calling(30, 40);
   const auto traced = aotTrace(module, plainInputs(module), {.stage = AotStage::Functional});
