@@ -98,9 +98,14 @@ std::chrono::nanoseconds ThreadedQueries::now() const {
 void ThreadedQueries::start(std::size_t id, std::shared_ptr<const Candidate> candidate, const VoteRule& rule) {
   {
     const std::lock_guard lock(m_mutex);
-    m_known.emplace(id, std::stop_source());
-    m_answers.reserve(m_answers.size() + m_known.size());
+    m_answers.reserve(m_answers.size() + m_known.size() + 1);
     m_waiting.push_back({id, std::move(candidate), rule});
+    try {
+      m_known.emplace(id, std::stop_source());
+    } catch (...) {  // no memory: a query that nobody can stop must not wait
+      m_waiting.pop_back();
+      throw;
+    }
     if (m_threads.size() < std::min(m_width, m_known.size())) addThread();
   }
   m_changed.notify_all();

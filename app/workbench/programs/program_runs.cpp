@@ -170,7 +170,8 @@ Result<std::vector<CapturedProgram>> runRanksOf(const ProgramRequest& program, c
           const ProgramEnvironment environment = rankEnvironment(dynamoEnvironment(), world, rank);
           return runProgram(own, environment, encodeObject, stop);
         });
-        world->end(rank, endOfRank(*answer));
+        const auto told = withinMemory([&]() -> Result<std::string> { return endOfRank(*answer); });
+        world->end(rank, told ? *told : "failed");
       });
   }
   std::vector<CapturedProgram> captured;

@@ -87,7 +87,10 @@ class Inbox {
       m_wake.notify_one();
     }
     std::this_thread::sleep_for(cancelPatience);
-    removeTemporaryFolders();
+    (void)withinMemory([]() -> Result<void> {
+      removeTemporaryFolders();
+      return {};
+    });
     ::_exit(exitAbandoned);
   }
 
