@@ -84,15 +84,27 @@ class Differences {
   SymInt m_size;
 };
 
+/// Where the argument of that name is; nothing where the overload has none.
+std::optional<std::size_t> placeOf(const BoundArguments& args, std::string_view name) {
+  const auto& arguments = args.op->schema.arguments;
+  const auto found = std::ranges::find(arguments, name, [](const auto& argument) { return argument.name; });
+  return found == arguments.end() ? std::nullopt : std::optional(std::size_t(found - arguments.begin()));
+}
+
+bool namesDims(const BoundArguments& args) {
+  const auto at = placeOf(args, "dim");
+  return at && !args.none(*at);
+}
+
 /// The dimensions: those given, or all.
 Result<Sizes> gradientDims(const BoundArguments& args) {
-  const std::size_t at = args.position("dim");
+  const auto at = placeOf(args, "dim");
   const SI rank = args.tensor(0).dim();
   Sizes dims;
-  if (args.values[at].isList())
-    dims = args.sizes(at);
-  else if (!args.none(at))
-    dims = {args.integer(at)};
+  if (at && args.values[*at].isList())
+    dims = args.sizes(*at);
+  else if (namesDims(args))
+    dims = {args.integer(*at)};
   else
     for (SI dim = 0; dim < rank; ++dim) dims.push_back(dim);
   return wrapDims(args, dims, rank);
@@ -108,11 +120,9 @@ std::optional<double> realNumber(const Value& value) {
 
 /// Of each dimension a number or a tensor.
 Result<ValueList> spacings(const BoundArguments& args, std::size_t count) {
-  const auto& arguments = args.op->schema.arguments;
-  const auto found = std::ranges::find(arguments, "spacing", [](const auto& argument) { return argument.name; });
-  if (found == arguments.end() || args.values[std::size_t(found - arguments.begin())].isNone())
-    return ValueList(count, Value(1.0));
-  const Value& given = args.values[std::size_t(found - arguments.begin())];
+  const auto at = placeOf(args, "spacing");
+  if (!at || args.none(*at)) return ValueList(count, Value(1.0));
+  const Value& given = args.values[*at];
   if (!given.isList()) return ValueList(count, given);
   if (given.list().size() != count) return mismatch(args, "{} spacings for {} dimensions", given.list().size(), count);
   return given.list();
@@ -120,9 +130,10 @@ Result<ValueList> spacings(const BoundArguments& args, std::size_t count) {
 
 Result<Value> gradientProgram(const BoundArguments& args, const OpRunner& run) {
   const SI order = args.integer(args.position("edge_order"));
-  if (args.tensor(0).dim() == 0) return Value(ValueList{});
   if (order != 1 && order != 2) return mismatch(args, "edge_order must be 1 or 2, got {}", order);
   KERF_TRY(const Sizes dims, gradientDims(args));
+  if (!dims.empty() && args.tensor(0).dim() == 0)
+    return mismatch(args, "dimension {} is given, but the tensor has no dimensions", dims[0]);
   KERF_TRY(const ValueList gaps, spacings(args, dims.size()));
   CompositeSteps s(run);
   ValueList results;

@@ -1,5 +1,6 @@
 // What PyTorch refuses of prims, of ops on lists, and of programs over other ops.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/ops/core/operand_checks.h"
 #include "engine/ops/core/strides.h"
@@ -62,7 +63,79 @@ Result<void> chanceForEach(const BoundArguments& args) {
                   fmt::join(self->symSizes(), ", "));
 }
 
+/// meshgrid(tensors): lines or numbers.
+Result<void> lines(const BoundArguments& args) {
+  for (const Value& item : args.values[0].isList() ? args.values[0].list() : ValueList())
+    if (item.isTensor() && item.tensor().dim() > 1)
+      return mismatch(args, "the tensors must have at most one dimension, one has {}", item.tensor().dim());
+  return {};
+}
+
+/// kl_div of whole numbers.
+Result<void> noIntegers(const BoundArguments& args) {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const Tensor* tensor = args.tensorIf(i); tensor && !isFloating(tensor->dtype()) && !isComplex(tensor->dtype()))
+      return mismatch(args, "'{}' must be of a floating dtype, got {}", args.op->schema.arguments[i].name,
+                      nameOf(tensor->dtype()));
+  return {};
+}
+
+/// cosine_embedding_loss(input1, input2, target): a target without dimensions is of two lines.
+Result<void> targetOfLines(const BoundArguments& args) {
+  const Tensor* target = args.tensorIf(2);
+  if (!target || target->dim() != 0) return {};
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const Tensor* input = args.tensorIf(i); input && input->dim() != 1)
+      return mismatch(args, "a target without dimensions needs inputs of one dimension, '{}' has {}",
+                      args.op->schema.arguments[i].name, input->dim());
+  return {};
+}
+
+/// soft_margin_loss(self, target): the target broadcasts to self.
+Result<void> targetWithin(const BoundArguments& args) {
+  const Tensor *self = args.tensorIf(0), *target = args.tensorIf(1);
+  if (!self || !target) return {};
+  KERF_TRY(const SymSizes sizes, broadcastSizes(self->symSizes(), target->symSizes()));
+  if (checkEqual(sizes, self->symSizes())) return {};
+  return mismatch(args, "target of shape [{}] does not broadcast to [{}]", fmt::join(target->symSizes(), ", "),
+                  fmt::join(self->symSizes(), ", "));
+}
+
+/// searchsorted(…, right, side)
+Result<void> sideOfPlaces(const BoundArguments& args) {
+  const std::string side = textNamed(args, "side");
+  if (side.empty() || side == "right") return {};
+  if (side != "left") return mismatch(args, "side must be 'left' or 'right', got '{}'", side);
+  return args.boolean(args.position("right")) ? mismatch(args, "side 'left' and right=True are opposites")
+                                              : Result<void>();
+}
+
+/// Norms of nothing are 0, but for those of a smallest or largest number.
+Result<void> identityOfNorm(const BoundArguments& args) {
+  const Tensor* self = args.tensorIf(0);
+  const Value& order = args.values[1];
+  if (!self || order.isNone() || order.isTensor()) return {};
+  const double number = args.number(1);
+  if (!(number < 0) && !std::isinf(number)) return {};
+  const bool takesDims = args.values.size() > 2 && args.values[2].isList() && !args.values[2].list().empty();
+  if (!takesDims) {
+    if (guardOrFalse(self->symNumel() == 0)) return mismatch(args, "the norm {} of no elements is not defined", number);
+    return {};
+  }
+  KERF_TRY(const Sizes dims, wrapDims(args, args.sizes(2), self->dim()));
+  for (const std::int64_t dim : dims)
+    if (self->dim() > 0 && guardOrFalse(self->symSize(dim) == 0))
+      return mismatch(args, "the norm {} along dimension {}, which has no elements, is not defined", number, dim);
+  return {};
+}
+
 constexpr OperandRule compositeRules[] = {
+    {"aten::linalg_vector_norm aten::norm.Scalar aten::norm.ScalarOpt_dim", identityOfNorm},
+    {"aten::meshgrid", lines},
+    {"aten::kl_div", noIntegers},
+    {"aten::cosine_embedding_loss", targetOfLines},
+    {"aten::soft_margin_loss", targetWithin},
+    {"aten::searchsorted", sideOfPlaces},
     {"aten::bernoulli.Tensor aten::bernoulli_.Tensor", chanceForEach},
     {"prims::add prims::atan2 prims::bitwise_and prims::bitwise_or prims::bitwise_xor prims::div prims::eq "
      "prims::fmax prims::fmin prims::fmod prims::gcd prims::ge prims::gt prims::hypot prims::igamma prims::igammac "

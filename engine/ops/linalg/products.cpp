@@ -105,6 +105,8 @@ Result<Tensor> matrixNorm(const BoundArguments& args, const OpRunner& run, const
     std::int64_t rest = size == 1 ? column : row;
     KERF_TRY(values, run("aten.linalg_vector_norm.default"_op, {norm.self, 1.0, intList({summed}), norm.keep}));
     if (!norm.keep && rest > summed) --rest;
+    if (largest && guardOrFalse(values.symSize(rest) == 0))  // of no sums
+      return run("aten.sum.dim_IntList"_op, {values, intList({rest}), norm.keep});
     return run(largest ? "aten.amax.default"_op : "aten.amin.default"_op, {values, intList({rest}), norm.keep});
   }
   if (norm.order != "nuc" && size != 2)
@@ -162,6 +164,8 @@ Result<Value> normProgram(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(Tensor out, matrixNorm(args, run, norm));
     return Value(std::move(out));
   }
+  if (!args.none(1) && args.none(2) && self.dim() != 1)
+    return mismatch(args, "an order without dimensions needs an input of one or two dimensions, got {}", self.dim());
   Tensor flat = self;
   if (args.none(1) && args.none(2)) {
     KERF_TRY(flat, run("aten.reshape.default"_op, {self, intList({-1})}));

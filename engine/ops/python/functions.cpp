@@ -5,6 +5,7 @@
 #include "engine/ops/python/call_values.h"
 #include "engine/ops/python/multi_head_attention.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/symbolic/sym_int.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -25,6 +26,16 @@ Result<Value> dropout(const PythonCall& call) {
   return Value(std::move(result));
 }
 
+/// A variance without a mean is not written, but must fit.
+Result<void> checkAlone(const PythonCall& call, const Value& variance) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  if (!variance.isTensor() || input.dim() < 2 || variance.tensor().symNumel().isIdentical(input.symSize(1)) ||
+      guardOrFalse(variance.tensor().symNumel() == input.symSize(1)))
+    return {};
+  return fail(ErrorCode::ShapeMismatch, "{}: running_var has {} elements, expected {}", call.name,
+              variance.tensor().symNumel(), input.symSize(1));
+}
+
 /// batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), in the order of either module
 Result<Value> batchNorm(const PythonCall& call) {
   const Value mean = call.get(1, "running_mean"), variance = call.get(2, "running_var");
@@ -34,6 +45,7 @@ Result<Value> batchNorm(const PythonCall& call) {
   const Value momentum(call.number(6, "momentum", 0.1)), eps(call.number(7, "eps", 1e-5));
   const Value input = call.get(0, "input");
   if (training && mean.isNone()) {
+    KERF_CHECK(checkAlone(call, variance));
     KERF_TRY(Tensor result,
              call.atenTensor("_native_batch_norm_legit.no_stats", {input, weight, bias, Value(true), momentum, eps}));
     return Value(std::move(result));

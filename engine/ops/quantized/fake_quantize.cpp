@@ -84,7 +84,10 @@ Result<Value> fakeShape(const BoundArguments& args) {
 Result<Value> fakeKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
   KERF_TRY(Quantizer q, quantizerOf(args, 1));
-  if (args.op->schema.name.find("learnable") != std::string::npos) roundZeros(q, false);
+  if (args.op->schema.name.find("learnable") != std::string::npos)
+    roundZeros(q, false);
+  else if (!find(args, "axis"))  // an integer, whatever the tensor holds
+    for (double& zero : q.zeros) zero = std::trunc(zero);
   KERF_TRY(Doubles x, doublesOf(args.tensor(0)));
   std::vector<std::int64_t> mask(x.size(), 1);
   for (std::size_t i = 0; i < x.size() && q.enabled; ++i) {

@@ -193,6 +193,61 @@ TEST(PythonRules, WhatIsWrittenIsNotReadInPart) {
   }
 }
 
+/// Two views with holes: PyTorch looks no further, though they be the same elements. ldexp_ makes its factor first.
+TEST(PythonRules, ViewsWithHolesAndFactorsAreTaken) {
+  struct Written {
+    const char* call;
+    std::vector<double> values;  // of y = 0, 1, …, 11 in three columns
+  };
+  for (const auto& [call, values] : std::vector<Written>{
+           {"y[::2].index_add_(0, j, y[::2])", {0, 2, 4, 3, 4, 5, 12, 14, 16, 9, 10, 11}},
+           {"y[::2].index_copy_(0, j, y[::2])", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+           {"y[:, ::2].scatter_add_(0, k, y[:, ::2])", {18, 1, 28, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+           {"y[1:3].ldexp_(y[0:2])", {0, 1, 2, 3, 8, 20, 48, 112, 256, 9, 10, 11}},
+       })
+    for (const auto& result : ranBoth(
+             fmt::format("y = x.reshape(4, 3) + 0\n    j = v[:2].long()\n    k = (y[:, 1:] * 0).long()\n    q = {}\n"
+                         "    r = y + 0",
+                         call))) {
+      ASSERT_TRUE(result) << call << ": " << result.error().text();
+      EXPECT_EQ(valuesOf(*result), values) << call;
+    }
+}
+
+/// PyTorch reads each byte but 0 as True.
+TEST(PythonRules, BytesSeenAsBoolsAreTrueWhereTheyAreNotZero) {
+  struct Read {
+    const char* call;
+    std::vector<double> values;  // of the bytes 0, 1, 2, 255
+  };
+  for (const auto& [call, values] : std::vector<Read>{
+           {"b.sum()", {3}},
+           {"b.to(torch.int32)", {0, 1, 1, 1}},
+           {"torch.where(b, 3.0, 4.0)", {4, 3, 3, 3}},
+           {"b == True", {0, 1, 1, 1}},
+           {"torch.logical_xor(b, b[2])", {1, 0, 0, 0}},
+           {"b.clone().view(torch.uint8)", {0, 1, 1, 1}},
+           {"b.cumsum(0)", {0, 1, 2, 3}},
+           {"b[:2].view(torch.uint8)", {0, 1}},
+       })
+    for (const auto& result : ranBoth(fmt::format(
+             "u = torch.tensor([0, 1, 2, 255], dtype=torch.uint8)\n    b = u.view(torch.bool)\n    r = {}", call))) {
+      ASSERT_TRUE(result) << call << ": " << result.error().text();
+      EXPECT_EQ(valuesOf(*result), values) << call;
+    }
+  const auto written = ranBoth(
+      "u = torch.tensor([0, 1, 2, 255], dtype=torch.uint8)\n    b = u.view(torch.bool)\n"
+      "    b.copy_(torch.logical_not(b))\n    r = u + 0");
+  ASSERT_FALSE(written[0]);
+  EXPECT_THAT(written[0].error().message, HasSubstr("view as torch.bool"));
+  const auto plain = ranBoth(
+      "u = torch.tensor([0, 1, 1, 0], dtype=torch.uint8)\n    b = u.view(torch.bool)\n"
+      "    b.copy_(torch.logical_not(b))\n    r = u + 0");
+  ASSERT_TRUE(plain[0] && plain[1]);
+  EXPECT_EQ(valuesOf(*plain[0]), (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_EQ(valuesOf(*plain[1]), (std::vector<double>{1, 0, 0, 1}));
+}
+
 TEST(PythonRules, WhatIsWrittenIsReadWhole) {
   struct Written {
     const char* call;
@@ -238,6 +293,50 @@ TEST(PythonRules, SizesThatDoNotFit) {
   expectRefused("torch.corrcoef(x > 1)", "not implemented for torch.bool");
   expectRefused("torch.linalg.norm(x, 1, [])", "'dim' must name one or two dimensions");
   expectRefused("torch.eye(2, dtype=torch.int64, requires_grad=True)", "only floating point and complex");
+}
+
+/// Norms of a smallest or a largest number of nothing are not defined; of other numbers they are 0.
+TEST(PythonRules, NormsOfNothing) {
+  for (const char* order : {"-1", "float('inf')", "-float('inf')"}) {
+    expectRefused(fmt::format("torch.linalg.vector_norm(x[:0], {})", order), "is not defined");
+    expectRefused(fmt::format("torch.linalg.vector_norm(x[:, :0], {}, 1)", order), "is not defined");
+  }
+  expectRefused("torch.norm(x[:0], -1)", "is not defined");
+  expectRefused("torch.linalg.norm(v[:0], float('inf'))", "is not defined");
+  expectRefused("torch.linalg.norm(x.reshape(1, 3, 4), 1)", "needs an input of one or two dimensions");
+  struct Norm {
+    const char* call;
+    std::vector<double> values;
+  };
+  for (const auto& [call, values] : std::vector<Norm>{{"torch.linalg.vector_norm(x[:0], 3)", {0}},
+                                                      {"torch.linalg.vector_norm(x[:0], float('inf'), 1)", {}},
+                                                      {"torch.linalg.matrix_norm(x[:0], float('inf'))", {0}},
+                                                      {"torch.linalg.matrix_norm(x[:, :0], 1)", {0}},
+                                                      {"torch.linalg.norm(x[:, :0], 1, keepdim=True)", {0}}})
+    for (const auto& result : ranBoth("r = " + std::string(call))) {
+      ASSERT_TRUE(result) << call << ": " << result.error().text();
+      EXPECT_EQ(valuesOf(*result), values) << call;
+    }
+}
+
+TEST(PythonRules, OperandsThatPyTorchRefuses) {
+  expectRefused("torch.meshgrid(x, indexing='ij')", "at most one dimension");
+  expectRefused("torch.nn.functional.kl_div(x, i, reduction='none')", "must be of a floating dtype");
+  expectRefused("torch.searchsorted(v, x, side='fro')", "side must be 'left' or 'right'");
+  expectRefused("torch.searchsorted(v, x, side='left', right=True)", "opposites");
+  expectRefused("torch.nn.functional.cosine_embedding_loss(x, x, i)", "needs inputs of one dimension");
+  expectRefused("torch.nn.functional.soft_margin_loss(v[:1], x)", "does not broadcast");
+  expectRefused("torch.gradient(i.float(), dim=0)", "dimension");
+  expectRefused("torch.nn.functional.batch_norm(x, None, v[:2], training=True)", "running_var has 2 elements");
+}
+
+/// A zero point is an integer.
+TEST(PythonRules, ZeroPointsAreTruncated) {
+  for (const auto& result :
+       ranBoth("z = v[1] * 0.7\n    r = torch.fake_quantize_per_tensor_affine(v, v[1], z, 0, 2)")) {
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_THAT(valuesOf(*result), ElementsAre(0, 1, 2, 2));
+  }
 }
 
 /// The parser reads its default, "at::Reduction::Mean", as a number, which gives 0: no reduction.

@@ -51,7 +51,7 @@ struct ViewsWriter {
   }
 
   void cut() {
-    const std::int64_t dim = anyDim(), size = sizes[std::size_t(dim)];
+    const std::int64_t dim = anyDim(), size = std::max<std::int64_t>(sizes[std::size_t(dim)], 0);
     const std::int64_t start = dice.between(0, size), end = dice.between(start, size + 2), step = dice.between(1, 2);
     move("slice.Tensor", fmt::format("{}, {}, {}, {}", dim, start, end, step));
     sizes[std::size_t(dim)] = std::max<std::int64_t>((std::min(end, size) - start + step - 1) / step, 0);
