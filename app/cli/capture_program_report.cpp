@@ -105,6 +105,16 @@ void printRankCaptures(const ProgramDoc& doc, bool all) {
   }
 }
 
+/// How the ranks' graphs are run together: by the first one's capture.
+void printTogether(const ProgramDoc& doc) {
+  const auto isKept = [](const ProgramDoc& rank) { return storedProgram(rank).graphs > 0; };
+  if (!std::ranges::all_of(doc.ranks, isKept)) return;
+  const Json graphs = listIn(capturedJson(doc.ranks.front()), "graphs");
+  if (graphs.empty()) return;
+  fmt::print("\nall ranks together: `kerf compare {}#{}`\n", storedProgram(doc.ranks.front()).capture,
+             escapedText(graphs[0].value("name", "")));
+}
+
 void printEachRank(const ProgramDoc& doc, bool all) {
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) printLinesOf(stdout, rank, doc.ranks[rank].output);
   for (std::size_t rank = 0; rank < doc.ranks.size(); ++rank) {
@@ -113,6 +123,7 @@ void printEachRank(const ProgramDoc& doc, bool all) {
     if (one.isOutputCut) fmt::print(stderr, "rank {} printed more than Kerf keeps; the rest is lost\n", rank);
   }
   printRankCaptures(doc, all);
+  printTogether(doc);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/dynamo/frame_writer.h"
 
 #include "engine/dynamo/modes.h"
+#include "engine/dynamo/written_code.h"
 
 #include <algorithm>
 #include <map>
@@ -224,12 +225,6 @@ Ref resumeCode(const FrameShape& shape, const Bytecode& bytecode, int target, co
   return assemble(code.bytecode, made);
 }
 
-/// Resume functions, by their code: what they are the rest of.
-std::map<PyObject*, WrittenCode>& writtenCodes() {
-  static std::map<PyObject*, WrittenCode> codes;
-  return codes;
-}
-
 /// The same function for the same place: a frame that is compiled again goes on in the code that it went on in before.
 Ref knownResume(const FrameShape& shape, const Bytecode& bytecode, int target, const std::vector<bool>& nulls,
                 const LiveState& live) {
@@ -240,13 +235,7 @@ Ref knownResume(const FrameShape& shape, const Bytecode& bytecode, int target, c
   Made& known = made[{shape.code, target, nulls, live.locals, live.withs}];
   if (!known.resume)
     known = {Ref::borrow(reinterpret_cast<PyObject*>(shape.code)), resumeCode(shape, bytecode, target, nulls, live)};
-  if (known.resume && !writtenCodes().contains(known.resume.get())) {
-    // Both have the same instructions behind what makes the stack again.
-    auto* const resume = reinterpret_cast<PyCodeObject*>(known.resume.get());
-    const auto shift = decode(resume).instructions.size() - bytecode.instructions.size();
-    const WrittenCode before = writtenCode(shape.code);
-    writtenCodes()[known.resume.get()] = {before.code, before.shift + static_cast<int>(shift), live.isAgreed};
-  }
+  noteResume(known.resume, shape.code, bytecode.instructions.size(), live.isAgreed);
   return known.resume;
 }
 
@@ -341,11 +330,6 @@ Op forwardJump(Op op) {
 }
 
 }  // namespace
-
-WrittenCode writtenCode(PyCodeObject* code) {
-  const auto found = writtenCodes().find(reinterpret_cast<PyObject*>(code));
-  return found == writtenCodes().end() ? WrittenCode{.code = code} : found->second;
-}
 
 FrameShape::FrameShape(PyCodeObject* frame) : code(frame) {
   arguments = frame->co_argcount + frame->co_kwonlyargcount + ((frame->co_flags & CO_VARARGS) != 0 ? 1 : 0) +

@@ -36,14 +36,6 @@ struct LiveState {
   std::vector<int> withs;   ///< places in the stack of the bound __exit__ of open with-blocks, outermost first
 };
 
-/// The function as it was written that a code object is of, and at which index of a resume function it begins.
-struct WrittenCode {
-  PyCodeObject* code = nullptr;
-  int shift = 0;
-  bool isAgreed = false;  ///< it goes on behind a break that all ranks took: each of them has one to compile
-};
-WrittenCode writtenCode(PyCodeObject* code);
-
 /// Locals that are read before they are written when execution goes on at one of `starts`.
 std::vector<int> liveLocals(const Bytecode& bytecode, const std::vector<int>& starts, const FrameShape& shape);
 /// Values that an instruction takes off the stack where a graph ends before it.

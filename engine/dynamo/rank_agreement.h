@@ -9,8 +9,8 @@
 
 #include "engine/distributed/agreement/break_agreement.h"
 #include "engine/dynamo/frame_state.h"
-#include "engine/dynamo/frame_writer.h"
 #include "engine/dynamo/instruction_translator.h"
+#include "engine/dynamo/written_code.h"
 
 namespace kerf::inline dynamo {
 

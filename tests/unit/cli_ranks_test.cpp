@@ -382,5 +382,40 @@ TEST_F(MpiCommandTest, TakesAsManyProcessesAsRanks) {
 }
 #endif
 
+/// What a program's ranks compiled, by the name of the first one's capture.
+TEST_F(RanksCommandTest, AStoredProgramHasAllItsRanks) {
+  const std::string program = write("train.py",
+                                    "import torch\n"
+                                    "import torch.distributed as dist\n"
+                                    "import torch.distributed._functional_collectives as funcol\n"
+                                    "dist.init_process_group('gloo')\n"
+                                    "rank = dist.get_rank()\n"
+                                    "def f(x): return funcol.all_reduce(x * (rank + 1), 'sum', dist.group.WORLD)\n"
+                                    "def g(x): return x.sin()\n"
+                                    "torch.compile(f, backend='eager')(torch.ones(3))\n"
+                                    "torch.compile(g, backend='eager')(torch.ones(3 if rank == 0 else 5))\n")
+                                  .string();
+  const auto captured = run({"capture", program, "--ranks", "2"});
+  ASSERT_EQ(captured.status, 0) << captured.errors;
+  EXPECT_THAT(captured.output, HasSubstr("all ranks together: `kerf compare c1#__compiled_fn_1`"));
+  const auto ran = run({"run", "c1#__compiled_fn_1"});
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("2 of 2 ranks ran together"));
+  EXPECT_THAT(run({"compare", "c1#__compiled_fn_1"}).output, HasSubstr("2 of 2 ranks are the same"));
+  EXPECT_THAT(run({"verify", "c1#g1"}).output, HasSubstr("waits sunk: same"));
+  EXPECT_THAT(run({"ranks", "c1#g1"}).output, HasSubstr("rank 1: mul = operator.mul(l_x_, 2)"));
+  EXPECT_THAT(run({"ranks", "c1#g2"}).output, HasSubstr("every graph the same"));
+  EXPECT_THAT(run({"minify", "c1#g1"}).errors, HasSubstr("the ranks do not fail"));
+  EXPECT_THAT(run({"run", "c1/g1"}).errors, HasSubstr("needs the other ranks")) << "one rank's graph";
+
+  const auto several = run({"run", "c1"});
+  EXPECT_NE(several.status, 0);
+  EXPECT_THAT(several.errors, HasSubstr("c1 holds the graphs __compiled_fn_1, __compiled_fn_2"));
+  const auto none = run({"compare", "c1#other"});
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.errors, HasSubstr("there is no graph \"other\": c1 holds"));
+  EXPECT_THAT(run({"run", "c2#g1"}).errors, HasSubstr("needs the other ranks")) << "not the first rank's";
+}
+
 }  // namespace
 }  // namespace kerf::cli

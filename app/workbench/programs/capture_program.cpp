@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/workbench/captures/import_findings.h"
+#include "app/workbench/captures/store_id.h"
+#include "app/workbench/programs/program_ranks.h"
 #include "app/workbench/programs/stored_program.h"
 #include "app/workbench/workbench.h"
 #include "engine/support/read_json.h"
@@ -70,6 +72,16 @@ ProgramDoc keptDoc(Workbench& bench, CapturedProgram& captured, const std::strin
   return std::move(doc);
 }
 
+/// The first rank's capture leads to all, where each rank has one.
+void keepTogether(Workbench& bench, std::vector<ProgramDoc>& docs) {
+  std::vector<std::int64_t> captures;
+  for (const ProgramDoc& doc : docs)
+    if (const auto id = parseStoreId(doc.capture)) captures.push_back(id->number);
+  if (captures.size() != docs.size()) return;
+  if (const auto kept = keepRanks(bench, captures); !kept)
+    docs.front().errors += "the captures of the ranks are not kept together: " + kept.error().text() + "\n";
+}
+
 }  // namespace
 
 ProgramPlace programPlace(const std::string& path) {
@@ -91,6 +103,7 @@ Result<ProgramDoc> perform(Workbench& bench, const CaptureProgramRequest& reques
     docs.push_back(keptDoc(bench, captured, text));
   }
   if (docs.size() == 1) return std::move(docs.front());
+  keepTogether(bench, docs);
   ProgramDoc doc = docs.front();
   const auto failed = std::ranges::find_if(docs, [](const ProgramDoc& rank) { return rank.exitStatus != 0; });
   if (failed != docs.end()) doc.exitStatus = failed->exitStatus;

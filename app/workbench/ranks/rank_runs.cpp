@@ -282,8 +282,8 @@ Result<RankRunsDoc> perform(Workbench& bench, const RankRunsRequest& given, cons
   if (!doc) return fail(other.named(place.named(std::move(doc.error()))));
   doc->failure = place.named(std::move(doc->failure));
   for (RankCheckDoc& check : doc->checks) check.what = other.named(std::move(check.what));
-  const auto [folder, graph] = splitRanksAddress(request.graph.text);
-  doc->graph = graph;
+  const auto folder = splitRanksAddress(request.graph.text).first;
+  doc->graph = splitRanksAddress(given.graph.text).second;
   for (const auto& [rank, file] : rankFiles(folder))
     if (rank == doc->failedRank) doc->failedFile = place.named(file.string());
   doc->time = std::chrono::steady_clock::now() - start;

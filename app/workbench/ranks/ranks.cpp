@@ -8,6 +8,7 @@
 #include "app/workbench/protocol/query_text.h"
 #include "app/workbench/protocol/ranks.h"
 #include "app/workbench/ranks/rank_sharding.h"
+#include "app/workbench/ranks/stored_ranks.h"
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/distributed/checks/rule_check.h"
@@ -113,16 +114,20 @@ Result<ShardedGraphDoc> perform(Workbench& bench, const ShardRequest& request, c
 
 Result<RanksDoc> perform(Workbench& bench, const RanksRequest& request, const Job& job) {
   std::error_code ignored;
+  KERF_TRY(const RanksPlace place, ranksPlace(bench, request.path, job));
   CaptureSourcePtr stored;  // its files are there as long as this
-  if (parseStoreId(request.path)) {
+  if (place.root.empty() && parseStoreId(request.path)) {
     KERF_TRY(stored, openCapture(bench, request.path, job));
     if (stored->root.empty())
       return fail(ErrorCode::BadInput, "{} is no trace of several ranks: it has a graph, and no logs", request.path);
-  } else if (!std::filesystem::exists(request.path, ignored)) {
+  } else if (place.root.empty() && !std::filesystem::exists(request.path, ignored)) {
     return fail(ErrorCode::NotFound, "{} does not exist", request.path);
   }
-  auto diagnosed = diagnoseRanks(stored ? stored->root : std::filesystem::path(request.path));
-  if (!diagnosed) return fail(stored ? named(diagnosed.error(), stored->root, request.path) : diagnosed.error());
+  auto diagnosed = diagnoseRanks(stored               ? stored->root
+                                 : place.root.empty() ? std::filesystem::path(request.path)
+                                                      : place.root);
+  if (!diagnosed)
+    return fail(stored ? named(diagnosed.error(), stored->root, request.path) : place.named(diagnosed.error()));
   const RanksDiagnosis& diagnosis = *diagnosed;
   RanksDoc doc{.ranks = diagnosis.ranks, .absent = diagnosis.absent};
   for (const DifferingGraph& graph : diagnosis.graphs)
