@@ -69,6 +69,32 @@ Result<std::shared_ptr<const GraphModule>> tracedBranch(const GraphModule& graph
   return std::make_shared<const GraphModule>(std::move(branch.module));
 }
 
+/// A nested graph by its own placeholders; null where they are not described, or where it writes into one.
+Result<std::shared_ptr<const GraphModule>> tracedAlone(const GraphModule& graph) {
+  Branch branch(false);
+  for (const NodeId id : graph.graph.placeholders()) {
+    const ValueMeta& meta = graph.graph.node(id).meta().value;
+    if (meta.tensor() == nullptr && meta.sym() == nullptr) return nullptr;
+    const NodeId node = branch.module.graph.placeholder(fmt::format("arg{}_1", branch.operands.size()));
+    branch.module.graph.setValueMeta(node, meta);
+    KERF_TRY(Value value, branch.tracer.valueOfNode(node));
+    branch.operands.push_back(std::move(value));
+  }
+  const LiftedAttributes none;
+  AotInterpreter interpreter(graph, branch.tracer, none);
+  KERF_TRY(const Value result, interpreter.run(branch.operands));
+  for (const Value& operand : branch.operands) {
+    KERF_TRY(const Value now, branch.tracer.current(operand));
+    KERF_TRY(const Argument before, branch.tracer.argumentOf(operand));
+    KERF_TRY(const Argument after, branch.tracer.argumentOf(now));
+    if (before != after) return nullptr;
+  }
+  KERF_TRY(const Value outputs, branch.tracer.current(result));
+  KERF_TRY(Argument output, branch.tracer.argumentOf(outputs));
+  branch.module.graph.output(std::move(output));
+  return std::make_shared<const GraphModule>(std::move(branch.module));
+}
+
 /// The branch's gradients: from its operands and the gradients of its outputs, for each tracked operand one tensor.
 /// The forward part is computed again.
 Result<std::shared_ptr<const GraphModule>> branchBackward(const GraphModule& graph, const ValueList& operands,
@@ -106,10 +132,31 @@ Result<std::shared_ptr<const GraphModule>> branchBackward(const GraphModule& gra
   return std::make_shared<const GraphModule>(std::move(branch.module));
 }
 
-/// Adds a nested graph under a free name that begins with `name`, and the node that names it.
+/// Dynamo's names of nested graphs, and AOTAutograd's.
+constexpr std::pair<std::string_view, std::string_view> kTracedNames[] = {
+    {"cond_fn", "while_loop_cond_graph"},
+    {"body_fn", "while_loop_body_graph"},
+    {"map_body", "body_graph"},
+    {"scan_combine_fn", "scan_combine_graph"},
+    {"associative_scan_combine_fn", "associative_scan_combine_graph"},
+};
+
+/// "cond_fn_0" → "while_loop_cond_graph": the name of the trace of a nested graph; empty where it keeps its own.
+std::string_view tracedName(std::string_view path) {
+  const std::string_view base = path.substr(0, path.find_last_not_of("0123456789") + 1);
+  const auto* row = std::ranges::find_if(kTracedNames, [base](const auto& each) {
+    return base.size() == each.first.size() + 1 && base.starts_with(each.first) && base.ends_with('_');
+  });
+  return row == std::end(kTracedNames) ? std::string_view() : row->second;
+}
+
+/// Adds a nested graph under the first free name of name_0, name_1, …, and the node that names it. A name that has a
+/// number is taken as it is, if it is free.
 Result<NodeId> addGraph(GraphModule& module, std::string_view name, Submodule submodule) {
   std::string path(name);
-  for (int i = 0; module.submodule(path) != nullptr; ++i) path = fmt::format("{}_{}", name, i);
+  const bool isNumbered = !name.empty() && name.back() >= '0' && name.back() <= '9';
+  for (int i = 0; module.submodule(path) != nullptr || (i == 0 && !isNumbered); ++i)
+    path = fmt::format("{}_{}", name, i);
   KERF_CHECK(addSubmodule(module, path, std::move(submodule)));
   return module.graph.getAttr(path);
 }
@@ -217,7 +264,12 @@ Result<Value> traceWithGraphs(const GraphCall& call) {
   const auto argumentOf = [&](const Value& value) -> Result<Argument> {
     if (nestedGraph(call.module, value) != nullptr) {
       const std::string& path = *value.as<std::string>();
-      KERF_TRY(const NodeId graph, addGraph(module, path, *call.module.submodule(path)));
+      const std::string_view name = tracedName(path);
+      const auto traced = name.empty() ? Result<std::shared_ptr<const GraphModule>>(nullptr)
+                                       : tracedAlone(*nestedGraph(call.module, value));
+      const bool isTraced = traced && *traced != nullptr;
+      KERF_TRY(const NodeId graph, addGraph(module, isTraced ? name : path,
+                                            isTraced ? Submodule{*traced, {}} : *call.module.submodule(path)));
       return Argument(graph);
     }
     KERF_TRY(const Value now, call.tracer.current(value));

@@ -22,8 +22,8 @@ struct GraphCall {
 };
 
 /// The call as a node of the traced graph, with its nested graphs. Branches of cond are traced as the graph around them
-/// and have gradients; the other ops' graphs are taken over as they are, and UnsupportedOp is what asks for their
-/// gradients.
+/// and have gradients. Graphs of loops, maps and scans are traced on their own placeholders, under AOTAutograd's names;
+/// those that cannot be, and other ops' graphs, are taken over as they are. UnsupportedOp is what asks for gradients.
 Result<Value> traceWithGraphs(const GraphCall& call);
 
 }  // namespace kerf::inline autograd

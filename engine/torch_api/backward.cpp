@@ -7,6 +7,7 @@
 
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/torch_api/compiled_backward.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/hooks.h"
@@ -25,7 +26,8 @@ class Walk {
  public:
   explicit Walk(const BackwardCall& call)
       : m_call(call),
-        m_ops(call.createGraph || !dispatchModes().empty() || placedTensors() != nullptr ? eagerOps() : referenceOps()),
+        m_ops(call.createGraph || !dispatchModes().empty() || placedTensors() != nullptr || haveDispatchTensors()
+                  ? eagerOps() : referenceOps()),
         m_run(m_ops),
         m_results(call.inputs.size()) {}
 
@@ -175,12 +177,16 @@ class Walk {
     Value whole = grad;
     if (variable.grad) {
       if (!m_call.createGraph) {  // .grad is added to in place, as every holder of it sees
-        const OpCaller& ops = isPlaced(variable.grad->tensor) ? eagerOps() : referenceOps();
+        const OpCaller& ops = isPlaced(variable.grad->tensor) || isDispatched(variable.grad->tensor) ? eagerOps() : referenceOps();
         KERF_CHECK(ops.call("aten.add_.Tensor"_op, {variable.grad->tensor, grad}, {}));
         ++*variable.grad->version;
         return {};
       }
       KERF_TRY(whole, m_run.value("aten.add.Tensor"_op, {variable.grad->tensor, grad}));
+    } else if (!m_call.createGraph && isDispatched(grad.tensor())) {
+      KERF_TRY(whole, callDispatchClasses(*findOp("aten.detach.default"_op), {grad}, {}));
+      if (whole.isTensor() && isDispatched(whole.tensor()))
+        variable.gradObject = Ref::borrow(variableOf(whole.tensor())->object);
     } else if (!m_call.createGraph && isPlaced(grad.tensor())) {
       KERF_TRY(whole, eagerOps().call("aten.clone.default"_op, {grad}, {}));
     } else if (!m_call.createGraph) {

@@ -1,10 +1,13 @@
 #include "engine/torch_api/dispatch_mode.h"
 
 #include "engine/torch_api/conversions.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/variable.h"
 
 namespace kerf::inline torch_api {
 namespace {
+
+int scopesBelowAutograd = 0;
 
 /// torch.ops.aten.add.Tensor of the op's row.
 Ref overloadOf(const OpInfo& op) {
@@ -61,6 +64,7 @@ PyObject* pop(PyObject*, PyObject*) {
   dispatchModes().pop_back();
   return Py_NewRef(mode.get());
 }
+PyObject* count(PyObject*, PyObject*) { return PyLong_FromSize_t(dispatchModes().size()); }
 
 }  // namespace
 
@@ -87,16 +91,28 @@ bool dispatchModeDecomposes(const OpInfo& op) {
   return isKept != 1;
 }
 
+Result<DispatchCall> dispatchCall(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
+  DispatchCall call;
+  call.overload = overloadOf(op);
+  if (call.overload) call.args = pythonTuple(args);
+  if (call.args) call.kwargs = pythonDict(kwargs);
+  if (!call.kwargs) return fail(pendingError());
+  return call;
+}
+
+BelowAutograd::BelowAutograd() { ++scopesBelowAutograd; }
+BelowAutograd::~BelowAutograd() { --scopesBelowAutograd; }
+bool isBelowAutograd() { return scopesBelowAutograd > 0; }
+
 Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
   const ModeOff off;
-  const Ref overload = overloadOf(op);
-  const Ref tuple = overload ? pythonTuple(args) : Ref();
-  const Ref dict = tuple ? pythonDict(kwargs) : Ref();
-  const Ref types = Ref::steal(PyTuple_New(0));
-  if (!dict) return fail(pendingError());
-  const Ref result = Ref::steal(PyObject_CallMethod(off.mode(), "__torch_dispatch__", "OOOO", overload.get(),
-                                                    types.get(), tuple.get(), dict.get()));
+  KERF_TRY(const DispatchCall call, dispatchCall(op, args, kwargs));
+  const Ref types = dispatchTypes(args, kwargs);
+  const BelowAutograd below;
+  const Ref result = Ref::steal(PyObject_CallMethod(off.mode(), "__torch_dispatch__", "OOOO", call.overload.get(),
+                                                    types.get(), call.args.get(), call.kwargs.get()));
   if (!result) return fail(pendingError());
+  if (haveDispatchTensors()) CallScope::keepObject(result);
   auto value = valueOf(result.get());
   if (value) keepVariables(*value);
   return value;
@@ -105,6 +121,7 @@ Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const Ke
 bool addDispatchModes(PyObject* module) {
   static PyMethodDef functions[] = {{"_push_dispatch_mode", push, METH_O, nullptr},
                                     {"_pop_dispatch_mode", pop, METH_NOARGS, nullptr},
+                                    {"_count_dispatch_modes", count, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, functions) == 0;
 }

@@ -15,6 +15,23 @@ bool dispatchModeKeepsComposites();
 bool dispatchModeDecomposes(const OpInfo& op);
 /// What the innermost mode's __torch_dispatch__ gives for a call. That mode is off while it runs.
 Result<Value> callDispatchMode(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs);
+
+/// What Python gets of a call: the overload (torch.ops.aten.add.Tensor), and its arguments.
+struct DispatchCall {
+  Ref overload, args, kwargs;
+};
+Result<DispatchCall> dispatchCall(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs);
+
+/// While one lives, nothing is taped: what answers an operator runs below autograd.
+class BelowAutograd {
+ public:
+  BelowAutograd();
+  ~BelowAutograd();
+  BelowAutograd(const BelowAutograd&) = delete;
+  BelowAutograd& operator=(const BelowAutograd&) = delete;
+};
+bool isBelowAutograd();
+
 /// _push_dispatch_mode, _pop_dispatch_mode of torch._C.
 bool addDispatchModes(PyObject* module);
 

@@ -12,6 +12,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/grad_node.h"
 #include "engine/torch_api/placed_tensors.h"
@@ -81,12 +82,18 @@ std::optional<Result<Value>> callDecomposed(const OpInfo& op, const ValueList& a
   return withoutThrowing([&] { return program(*bound, OpRunner(eagerOps())); });
 }
 
+/// Whether Python answers the call.
+bool isIntercepted(const ValueList& args, const KeywordValues& kwargs) {
+  return !dispatchModes().empty() || anyDispatched(args, kwargs);
+}
+
 /// The kernel, or what stands before it: the program's mode, or the parts that tensors of several ranks have here.
 Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
   if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) {
     if (auto made = callDecomposed(op, args, kwargs)) return *std::move(made);
     return callDispatchMode(op, args, kwargs);
   }
+  if (anyDispatched(args, kwargs) && op.schema.name.starts_with("aten::")) return callDispatchClasses(op, args, kwargs);
   if (anyPlaced(args, kwargs)) return placedTensors()->call(op, args, kwargs);
   return referenceOps().call(op.id, args, kwargs);
 }
@@ -142,10 +149,11 @@ class EagerOps : public OpCaller {
   Result<Value> dispatch(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
     KERF_CHECK(refuseOverlap(op, args));
     if (dispatchModeKeepsComposites()) return compute(op, args, kwargs);
-    const bool taped = gradModes().grad && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
-    if (!taped && dispatchModes().empty()) return compute(op, args, kwargs);
+    const bool taped = gradModes().grad && !isBelowAutograd() && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
+    const bool isAnswered = isIntercepted(args, kwargs);
+    if (!taped && !isAnswered) return compute(op, args, kwargs);
     if (const Composite form = implicitForm(op.id)) return runProgram(form, op, args, kwargs);
-    if (!dispatchModes().empty() && op.composite != nullptr && op.row->kernel == nullptr)  // linear, conv2d
+    if (isAnswered && op.composite != nullptr && op.row->kernel == nullptr)  // linear, conv2d
       return runProgram(op.composite, op, args, kwargs);
     const Gradient gradient = gradientOf(op);
     if (!taped && (gradient != nullptr || has(op.traits, OpTrait::View))) return compute(op, args, kwargs);
@@ -163,7 +171,7 @@ class EagerOps : public OpCaller {
   }
 
   Result<Value> compute(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
-    if (!dispatchModes().empty()) return runKernel(op, args, kwargs);  // the mode's answer is whole
+    if (isIntercepted(args, kwargs)) return runKernel(op, args, kwargs);  // the mode's answer is whole
     KERF_TRY(Value result, runKernel(op, args, kwargs));
     if (writes(op)) {
       KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
@@ -234,7 +242,7 @@ class EagerOps : public OpCaller {
       return fail(ErrorCode::RuntimeFailed,
                   "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     BoundArguments saved = bound;
-    if (op.id != "aten.copy_.default"_op && op.id != "aten.zero_.default"_op) {
+    if (!isDispatched(bound.tensor(0)) && op.id != "aten.copy_.default"_op && op.id != "aten.zero_.default"_op) {
       KERF_TRY(saved.values[0], copyOf(bound.tensor(0)));
     }
     KERF_TRY(Value result, runKernel(op, args, kwargs));

@@ -8,6 +8,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/torch_api/compiled_backward.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/inference_tensors.h"
@@ -32,6 +33,7 @@ struct SavedCall {
   std::vector<Place> places;  ///< by edge
   std::vector<VariablePtr> variables;
   std::vector<SavedVersion> versions;
+  std::vector<Ref> objects;          ///< those of dispatch classes
   std::vector<PackedTensor> packed;  ///< what hooks of saved tensors made of the arguments, then of the results
 };
 
@@ -64,8 +66,9 @@ ValueList resultsOf(const OpInfo& op, const Value& result) {
 Value resultHandle(const Value& value, GradNode& node, std::size_t& next) {
   if (value.isTensor()) {
     Tensor tensor = value.tensor();
-    tensor.traced = -1;
     const std::size_t number = next++;
+    if (isDispatched(tensor)) return tensor;  // its own variable, which this node made
+    tensor.traced = -1;
     if (!gradModes().grad || !mayHaveGradient(tensor)) return tensor;
     const VariablePtr variable = makeVariable(tensor);
     variable->gradFn = node.shared_from_this();
@@ -183,7 +186,9 @@ struct TapedCall {
 
 Result<TapedCall> nodeOfCall(const OpInfo& op, const BoundArguments& args, const ValueList& results) {
   auto node = makeNode(nodeName(op), countTensors(results));
-  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}, {}, {}};
+  SavedCall saved{&op, args, results, std::vector<bool>(args.values.size()), {}, {}, {}, {}, {}};
+  for (const ValueList* values : {&args.values, &results})
+    for (const Value& value : *values) collectDispatched(value, saved.objects);
   for (std::size_t i = 0; i < args.values.size(); ++i)
     if (!writesTo(op, i)) noteVersions(args.values[i], 0, saved.versions);
   for (std::size_t i = 0; i < args.values.size(); ++i) connect(saved, *node, args.values[i], {i});
@@ -199,8 +204,8 @@ Result<TapedCall> nodeOfCall(const OpInfo& op, const BoundArguments& args, const
 
 /// What a dispatch mode answered with stays the object that the mode knows.
 VariablePtr ownOfMode(const Tensor& tensor, const std::vector<VariablePtr>& given) {
-  if (dispatchModes().empty()) return nullptr;
   VariablePtr own = variableOf(tensor);
+  if (dispatchModes().empty() && !(own && own->isDispatched)) return nullptr;
   return own && !own->needsGrad() && std::ranges::find(given, own) == given.end() ? own : nullptr;
 }
 

@@ -1,4 +1,5 @@
 #include "engine/torch_api/module.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/dispatch_mode.h"
 
 #include <array>
@@ -184,7 +185,7 @@ PyObject* makeTorchModule() {
     return nullptr;
   const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) &&
                      addTorchFunction(module.get()) && addAutograd(module.get()) && addMethods() &&
-                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addBatchedTensors(module.get()) &&
+                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addDispatchClasses(module.get()) && addBatchedTensors(module.get()) &&
                      addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }

@@ -1,6 +1,8 @@
 // requires_grad_(), detach(), retain_grad(), hooks of tensors.
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/conversions.h"
+#include "engine/torch_api/dispatch_classes.h"
+#include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/grad_node.h"
 #include "engine/torch_api/hooks.h"
 #include "engine/torch_api/placed_tensors.h"
@@ -25,6 +27,11 @@ PyObject* detach(PyObject* args, PyObject*) {
   if (isPlaced(of->tensor)) {
     const auto part = placedTensors()->call(*findOp("aten.detach.default"_op), {of->tensor}, {});
     return part ? wrapTensor(part->tensor()).release() : raise(part.error());
+  }
+  if (isDispatched(of->tensor)) {
+    const CallScope scope;
+    const auto made = eagerOps().call("aten.detach.default"_op, {of->tensor}, {});
+    return made ? objectOf(*made).release() : raise(made.error());
   }
   return newTensorObject(tensorClass(), makeView(of->tensor, of, false)).release();
 }

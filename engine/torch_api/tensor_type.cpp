@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "engine/torch_api/data_tensors.h"
+#include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_object.h"
 
@@ -87,6 +88,8 @@ Ref newTensorObject(PyTypeObject* type, const VariablePtr& variable) {
   tensorObject(object).dict = nullptr;
   tensorObject(object).weakrefs = nullptr;
   variable->object = object;
+  variable->isDispatched = type != currentClass && isDispatchClass(type);
+  if (variable->isDispatched) noteDispatchTensor();
   return Ref::steal(object);
 }
 

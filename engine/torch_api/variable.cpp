@@ -17,6 +17,7 @@ std::unordered_map<int, std::weak_ptr<Variable>>& variables() {
 
 struct Kept {
   std::vector<VariablePtr> variables;
+  std::vector<Ref> objects;
   int scopes = 0;
 };
 Kept& kept() {
@@ -108,16 +109,25 @@ Edge edgeOf(Variable& variable) {
   return {std::move(node), 0};
 }
 
-CallScope::CallScope() : m_before(kept().variables.size()) { ++kept().scopes; }
+CallScope::CallScope() : m_before(kept().variables.size()), m_objectsBefore(kept().objects.size()) { ++kept().scopes; }
 CallScope::~CallScope() {
   --kept().scopes;
   std::vector<VariablePtr> ending;  // destructors may come back here
+  std::vector<Ref> endingObjects;
+  auto& objects = kept().objects;
+  endingObjects.assign(std::make_move_iterator(objects.begin() + std::ptrdiff_t(m_objectsBefore)),
+                       std::make_move_iterator(objects.end()));
+  objects.resize(m_objectsBefore);
   auto& all = kept().variables;
   ending.assign(std::make_move_iterator(all.begin() + std::ptrdiff_t(m_before)), std::make_move_iterator(all.end()));
   all.resize(m_before);
 }
 void CallScope::keep(VariablePtr variable) {
   if (kept().scopes > 0) kept().variables.push_back(std::move(variable));
+}
+
+void CallScope::keepObject(const Ref& object) {
+  if (kept().scopes > 0) kept().objects.push_back(object);
 }
 
 void keepVariables(const Value& value) {

@@ -26,9 +26,11 @@ struct Variable : std::enable_shared_from_this<Variable> {
   std::size_t outputNumber = 0;
   std::weak_ptr<GradNode> accumulator;  ///< of a leaf, while somebody needs it
   VariablePtr grad;
+  Ref gradObject;  ///< keeps the object of a gradient whose class answers operators
   bool retainsGrad = false;
   bool isInference = false;
   bool isBatched = false;             ///< one example of those that torch.vmap runs its function on (batched_tensors.h)
+  bool isDispatched = false;          ///< its object's class answers operators (dispatch_classes.h)
   PyObject* object = nullptr;         ///< borrowed; the object that stands for it, while there is one
   std::shared_ptr<unsigned> version;  ///< shared by all that look at the same memory
   VariablePtr base;                   ///< of a view
@@ -63,9 +65,11 @@ class CallScope {
   CallScope& operator=(const CallScope&) = delete;
   /// Keeps a variable for the innermost scope.
   static void keep(VariablePtr variable);
+  /// Keeps a Python object as long.
+  static void keepObject(const Ref& object);
 
  private:
-  std::size_t m_before;
+  std::size_t m_before, m_objectsBefore;
 };
 
 /// Keeps the variables of all tensors in a value for the innermost scope: what Python gave and drops.

@@ -26,7 +26,7 @@ sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor s
 to_dlpack values_copy xpu
     """.split(),
     "torch.Tensor": """
-__dlpack__ __dlpack_device__ _make_wrapper_subclass align_as align_to ccol_indices coalesce col_indices crow_indices
+__dlpack__ __dlpack_device__ align_as align_to ccol_indices coalesce col_indices crow_indices
 dense_dim
 has_names indices int_repr is_coalesced is_vulkan map2_ q_per_channel_axis q_per_channel_scales
 q_per_channel_zero_points q_scale q_zero_point qscheme refine_names rename rename_ resize resize_as resize_as_sparse_
@@ -116,7 +116,7 @@ bundled_inputs cpp_extension dlpack generate_methods_for_privateuse1_backend get
 model_zoo tensorboard
     """.split(),
     "torch.utils.checkpoint": """
-CheckpointPolicy check_backward_validity create_selective_checkpoint_contexts get_device_states set_device_states
+check_backward_validity get_device_states set_device_states
     """.split(),
     "torch.utils.data": """
 IterDataPipe MapDataPipe

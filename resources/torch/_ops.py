@@ -65,7 +65,16 @@ class OpOverload:
 
     @property
     def _schema(self):
-        return _C._get_schema(self._qualname, "" if self._overloadname == "default" else self._overloadname)
+        from torch._schema import FunctionSchema
+
+        text = _C._get_schema(self._qualname, "" if self._overloadname == "default" else self._overloadname)
+        return None if text is None else FunctionSchema(text)
+
+    @property
+    def is_view(self):
+        """Whether its result looks at an argument's memory."""
+        infos = [a.alias_info for a in self._schema.returns] if self._schema is not None else []
+        return any(info is not None and not info.is_write for info in infos)
 
 
 class OpOverloadPacket:
@@ -161,7 +170,7 @@ class _Ops:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name == "higher_order":
-            import torch._higher_order_ops as made
+            from torch._higher_order_ops._operators import operators as made
         else:
             made = _OpNamespace(name)
         setattr(self, name, made)

@@ -52,6 +52,27 @@ class Tensor(_C.TensorBase):
     """An array of numbers that can record what was computed with it."""
 
     _is_param = False
+    __torch_dispatch__ = _C._disabled_torch_dispatch_impl
+
+    @staticmethod
+    def _make_wrapper_subclass(cls, size, strides=None, storage_offset=None, memory_format=None, dtype=None,
+                               layout=torch.strided, device=None, pin_memory=False, requires_grad=False,
+                               dispatch_sizes_strides_policy=None, dispatch_device=False, dispatch_layout=False,
+                               _extra_dispatch_keys=None, storage_size=None):
+        """A tensor of a class with __torch_dispatch__ that has sizes, dtype and device, and no elements of its own."""
+        if not hasattr(cls, "__torch_dispatch__") or cls.__torch_dispatch__ is _C._disabled_torch_dispatch_impl:
+            raise RuntimeError("cls.__torch_dispatch__ must be defined as a class method on the tensor subclass")
+        if dispatch_sizes_strides_policy is not None:
+            raise NotImplementedError("_make_wrapper_subclass(dispatch_sizes_strides_policy=...): Kerf's tensors have sizes")
+        dtype = torch.get_default_dtype() if dtype is None else dtype
+        device = torch.device("cpu" if device is None else device)
+        with _C._DisableTorchDispatch(), torch.utils._python_dispatch._disable_current_modes():
+            if strides is not None:
+                data = torch.empty_strided(size, strides, dtype=dtype, device="meta")
+            else:
+                data = torch.empty(size, dtype=dtype, device="meta",
+                                   memory_format=memory_format or torch.contiguous_format)
+        return _C._make_wrapper(cls, data, device, bool(requires_grad))
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -28,6 +28,7 @@ class ExportedGraph {
     KERF_CHECK(addOutput());
     GraphModule module;
     module.graph = std::move(m_graph);
+    module.submodules = m_traced.module.submodules;
     PythonCodeOptions options;
     options.annotateValues = options.includeStride = options.includeDevice = true;
     return json({{"text", printReadable(module, options)},

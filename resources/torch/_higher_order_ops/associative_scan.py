@@ -3,6 +3,8 @@
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from . import _operators
+
 
 def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
     """For every place along dim the combination of all up to it."""
@@ -15,6 +17,9 @@ def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise
     leaves, spec = tree_flatten(xs)
     if not leaves:
         raise ValueError("Expected at least 1 xs leaf")
+    recorded = _operators.recording("associative_scan")
+    if recorded is not None and combine_mode == "pointwise":
+        return _recorded_scan(recorded, combine_fn, leaves, spec, dim % leaves[0].dim(), reverse)
     places = range(leaves[0].shape[dim])
     order = list(reversed(places)) if reverse else list(places)
     rows = []
@@ -27,4 +32,20 @@ def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise
     return tree_unflatten([torch.stack(column, dim) for column in zip(*rows)], spec)
 
 
-associative_scan_op = associative_scan
+def _recorded_scan(recorded, combine_fn, leaves, spec, dim, reverse):
+    leaves = [torch.movedim(t, dim, 0) for t in leaves]
+    if reverse:
+        leaves = [torch.flip(t, [0]) for t in leaves]
+
+    def flatly(*values):
+        count = len(leaves)
+        total = combine_fn(tree_unflatten(list(values[:count]), spec), tree_unflatten(list(values[count:]), spec))
+        return tree_flatten(total)[0]
+
+    made = recorded(flatly, leaves)
+    if reverse:
+        made = [torch.flip(t, [0]) for t in made]
+    return tree_unflatten([torch.movedim(t, 0, dim) for t in made], spec)
+
+
+associative_scan_op = _operators.operators.associative_scan

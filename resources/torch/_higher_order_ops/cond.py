@@ -3,6 +3,8 @@
 import torch
 from torch.utils._pytree import tree_any
 
+from . import _operators
+
 
 def cond(pred, true_fn, false_fn, operands=()):
     """true_fn(*operands) if pred holds, else false_fn(*operands)."""
@@ -18,7 +20,10 @@ def cond(pred, true_fn, false_fn, operands=()):
             "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but "
             f"got {operands}."
         )
+    recorded = _operators.recording("cond")
+    if recorded is not None:
+        return recorded(pred, true_fn, false_fn, operands)
     return true_fn(*operands) if bool(pred) else false_fn(*operands)
 
 
-cond_op = cond
+cond_op = _operators.operators.cond

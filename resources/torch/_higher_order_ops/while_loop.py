@@ -3,6 +3,8 @@
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from . import _operators
+
 
 def while_loop(cond_fn, body_fn, carried_inputs):
     """Replace carried_inputs by body_fn(*carried_inputs) while cond_fn(*carried_inputs) holds."""
@@ -12,6 +14,9 @@ def while_loop(cond_fn, body_fn, carried_inputs):
         raise RuntimeError("Expect body_fn to be callable.")
     if not isinstance(carried_inputs, (tuple, list)):
         raise RuntimeError(f"Expect carried_inputs to be a tuple or list, but got {type(carried_inputs)}.")
+    recorded = _operators.recording("while_loop")
+    if recorded is not None:
+        return recorded(cond_fn, body_fn, carried_inputs)
     values = tuple(carried_inputs)
     leaves, spec = tree_flatten(values)
     values = tree_unflatten([t.clone() if isinstance(t, torch.Tensor) else t for t in leaves], spec)
@@ -30,4 +35,4 @@ def _holds(pred):
     return bool(pred)
 
 
-while_loop_op = while_loop
+while_loop_op = _operators.operators.while_loop

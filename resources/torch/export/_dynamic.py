@@ -5,12 +5,11 @@ import re
 
 import torch
 from torch import _C
-from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from ._constraints import Constraints, Symbol
 from ._dims import Dim, sources_of, specs_of
-from ._graph_text import graph_of
+from ._graph_text import module_of
 from ._program import (ExportedProgram, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, _input_names,
                        _state_of)
 
@@ -287,8 +286,7 @@ def _symbols(trace, inputs):
 
 def _program(mod, args, kwargs, inputs, made, specs):
     sizes = {inputs.trace.inputs[k][0]: (inputs.rows[place][1], dim) for k, place, dim in _symbols(inputs.trace, inputs)}
-    graph = graph_of(made["text"], _value_of, sizes)
-    module = GraphModule(torch.nn.Module(), graph)
+    module = module_of(made["text"], _value_of, sizes)
     outputs = []
     for name, place in zip(made["outputs"], made["mutated"]):
         spec = next(s for (p, _), s in zip(inputs.rows, inputs.specs) if p == place)

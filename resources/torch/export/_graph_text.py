@@ -2,9 +2,10 @@
 
 import ast
 import operator
+import textwrap
 
 import torch
-from torch.fx import Graph
+from torch.fx import Graph, GraphModule
 
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
               ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.Eq: operator.eq,
@@ -76,16 +77,22 @@ class _Reader:
         target = tree.target if isinstance(tree, ast.AnnAssign) else tree.targets[0]
         if isinstance(tree.value, ast.Constant) and tree.value.value is None:
             return None
+        if isinstance(tree.value, ast.Attribute) and getattr(tree.value.value, "id", None) == "self":
+            self.nodes[target.id] = self.graph.create_node("get_attr", tree.value.attr, (), {}, target.id)
+            return None
         function, args, kwargs = self.call(tree.value)
         node = self.graph.create_node("call_function", function, args, kwargs, target.id)
         self.nodes[target.id] = node
         return self.note(node, annotation)
 
 
-def graph_of(text, value_of, sizes):
-    """The fx.Graph of print_readable's text. `value_of` makes meta["val"] of an annotation; `sizes`: by symbol the input
-    and the dimension that it is the size of."""
-    forward = next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef))
+def _module_of(tree, value_of, sizes):
+    """The GraphModule of a class: its forward, and the classes of nested graphs below it."""
+    forward = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
+    root = torch.nn.Module()
+    for inner in tree.body:
+        if isinstance(inner, ast.ClassDef):
+            setattr(root, inner.name, _module_of(inner, value_of, {}))
     reader = _Reader(value_of, sizes)
     for argument in forward.args.args[1:]:
         node = reader.graph.placeholder(argument.arg)
@@ -94,4 +101,11 @@ def graph_of(text, value_of, sizes):
     for line in forward.body:
         reader.line(line)
     reader.graph.eliminate_dead_code()
-    return reader.graph
+    return GraphModule(root, reader.graph)
+
+
+def module_of(text, value_of, sizes):
+    """The GraphModule of print_readable's text. `value_of` makes meta["val"] of an annotation; `sizes`: by symbol the input
+    and the dimension that it is the size of."""
+    tree = next(n for n in ast.parse(textwrap.dedent(text)).body if isinstance(n, ast.ClassDef))
+    return _module_of(tree, value_of, sizes)

@@ -112,11 +112,14 @@ class ExportedProgram:
 
     def run_decompositions(self, decomp_table=None):
         """The same with composite operators as what they are made of, and others as a table says: by default
-        default_decompositions()."""
+        default_decompositions(). Nothing is written into: new values of buffers and inputs are the first outputs."""
         if len(self._source) > 3:
             return self
+        from ._functional import functional, writes
+
         table = default_decompositions() if decomp_table is None else decomp_table
-        return export_module(*self._source, keeps_composites=False, decompositions=table)
+        made = export_module(*self._source, keeps_composites=False, decompositions=table, is_draft=writes)
+        return functional(made, table) if writes(made.graph_module) else made
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
@@ -200,8 +203,8 @@ def _apart(value):
     return value.detach() if 0 in value.stride() else value.detach().clone()
 
 
-def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None):
-    """The ExportedProgram of a module."""
+def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None, is_draft=lambda module: False):
+    """The ExportedProgram of a module. The log gets no program whose module `is_draft`."""
     state, specs = _state_of(mod)
     recorder = _Recorder(decompositions, keeps_composites, _data_error)
     inputs = []
@@ -239,5 +242,6 @@ def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None)
     from ._dynamic import note_exported
 
     program._checks = Checks([v.detach() if isinstance(v, torch.Tensor) else v for v in leaves])
-    note_exported(program, module.print_readable(print_output=False))
+    if not is_draft(module):
+        note_exported(program, module.print_readable(print_output=False))
     return program

@@ -87,4 +87,6 @@ def _plain(target):
     """The operator module's own function, by which passes know it; of a check with a message the check."""
     target = target.func if isinstance(target, functools.partial) else target
     name = getattr(target, "__name__", None)
+    if getattr(target, "__module__", None) == "torch._higher_order_ops._graph_runs":
+        return getattr(torch.ops.higher_order, name)
     return getattr(operator, name) if getattr(target, "__module__", None) == "_operator" and name else target

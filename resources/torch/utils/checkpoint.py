@@ -1,12 +1,16 @@
 """Compute again in backward instead of keeping values."""
 
+import collections
 import contextlib
+import enum
 import warnings
 
 import torch
 from torch import _absent
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
-_defaults = {"early_stop": True, "debug": False}
+_defaults = {"early_stop": None, "debug": False}
 
 
 def noop_context_fn():
@@ -32,6 +36,10 @@ def set_checkpoint_debug_enabled(enabled):
         yield
     finally:
         _defaults["debug"] = before
+
+
+class _Enough(Exception):
+    """All values that backward needs are there: the region need not run to its end."""
 
 
 class CheckpointError(RuntimeError):
@@ -99,7 +107,8 @@ class CheckpointFunction(torch.autograd.Function):
 class _Recorder:
     """Counts the values that a checkpointed region saves, and fills them when the region runs again."""
 
-    def __init__(self, function, args, kwargs, preserve_rng_state, recompute_context):
+    def __init__(self, function, args, kwargs, preserve_rng_state, recompute_context, early_stop=True):
+        self.early_stop = early_stop
         self.function, self.args, self.kwargs = function, args, kwargs
         self.state = torch.get_rng_state() if preserve_rng_state else None
         self.autocast = _autocast_state()
@@ -137,12 +146,14 @@ class _Recorder:
         def keep(tensor):
             number = len(values)
             values[number] = tensor.detach()
+            if self.early_stop and len(values) == self.count:
+                raise _Enough
             return number
 
         with torch.random.fork_rng(enabled=self.state is not None):
             if self.state is not None:
                 torch.set_rng_state(self.state)
-            with torch.enable_grad(), _autocast_as(self.autocast), self.recompute_context:
+            with torch.enable_grad(), _autocast_as(self.autocast), self.recompute_context, contextlib.suppress(_Enough):
                 with torch.autograd.graph.saved_tensors_hooks(keep, values.get):
                     self.function(*self.args, **self.kwargs)
         for number, meta in enumerate(self.metas):
@@ -176,9 +187,121 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
     forward_context, recompute_context = context_fn()
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
-    recorder = _Recorder(function, args, kwargs, preserve, recompute_context)
+    stops = early_stop if _defaults["early_stop"] is None else _defaults["early_stop"]
+    recorder = _Recorder(function, args, kwargs, preserve, recompute_context, stops)
     with forward_context, torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack):
         return function(*args, **kwargs)
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of an operator's result in a checkpointed region."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+
+
+_SAVES = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+
+
+class SelectiveCheckpointContext:
+    """What a policy function is told beside the operator: whether the region runs again."""
+
+    def __init__(self, *, is_recompute):
+        self.is_recompute = is_recompute
+
+
+def _ignored(func):
+    return func is torch.ops.aten.detach.default
+
+
+def _kept_copy(value, shares):
+    if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex() or shares):
+        return value.detach()
+    return value
+
+
+class _Cached:
+    """A result, and its version when it was kept."""
+
+    def __init__(self, value):
+        self.value = value
+        self.version = value._version if isinstance(value, torch.Tensor) else None
+
+    def get(self, may_change):
+        """The result again."""
+        if self.version is not None and not may_change and self.value._version != self.version:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+        return self.value
+
+
+class _Selective(TorchDispatchMode):
+    """Asks the policy about each operator."""
+
+    def __init__(self, policy_fn, storage, is_recompute, may_change=False):
+        super().__init__()
+        self.policy_fn, self.storage, self.may_change = policy_fn, storage, may_change
+        self.context = SelectiveCheckpointContext(is_recompute=is_recompute)
+
+    def saves(self, func, args, kwargs):
+        """Whether the result of a call is kept."""
+        policy = self.policy_fn(self.context, func, *args, **kwargs)
+        if isinstance(policy, bool):
+            policy = CheckpointPolicy.MUST_SAVE if policy else CheckpointPolicy.PREFER_RECOMPUTE
+        return policy in _SAVES
+
+
+class _CachingTorchDispatchMode(_Selective):
+    """Forward: keeps what the policy says."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if _ignored(func):
+            return func(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if self.saves(func, args, kwargs):
+            shares = any(r.alias_info is not None for r in func._schema.returns)
+            self.storage[func].append(tree_map(lambda x: _Cached(_kept_copy(x, shares)), out))
+        return out
+
+
+class _CachedTorchDispatchMode(_Selective):
+    """The region again: what was kept is not computed."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if _ignored(func) or not self.saves(func, args, kwargs):
+            return func(*args, **kwargs)
+        kept = self.storage.get(func)
+        if kept is None:
+            raise RuntimeError(f"{func} encountered during backward, but not found in storage")
+        if not kept:
+            raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once on any region "
+                               "computed under selective activation checkpoint.")
+        return tree_map(lambda x: x.get(self.may_change), kept.pop(0))
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """The two contexts of a checkpoint that keeps the results that a policy, or a list of operators, says."""
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not isinstance(op, torch._ops.OpOverload):
+                more = ("Please update the OpOverloadPacket to a specific OpOverload. For example, if you have "
+                        "`torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
+                        if isinstance(op, torch._ops.OpOverloadPacket) else "")
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {more}")
+        listed = set(policy_fn_or_list)
+
+        def policy_fn(ctx, op, *args, **kwargs):
+            return CheckpointPolicy.MUST_SAVE if op in listed else CheckpointPolicy.PREFER_RECOMPUTE
+    elif callable(policy_fn_or_list):
+        policy_fn = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    storage = collections.defaultdict(list)
+    return (_CachingTorchDispatchMode(policy_fn, storage, False),
+            _CachedTorchDispatchMode(policy_fn, storage, True, allow_cache_entry_mutation))
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):

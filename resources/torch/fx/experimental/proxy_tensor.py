@@ -61,6 +61,7 @@ class _Recorder(TorchDispatchMode):
 
     def __init__(self, decomposition_table=None, keeps_composites=False, data_error=None):
         super().__init__()
+        self.data_error = data_error
         self.refused = [] if data_error is None else [_DataRefused(self, data_error)]
         self.keeps_composites = keeps_composites
         self.graph, self.root = Graph(), torch.nn.Module()
@@ -70,6 +71,22 @@ class _Recorder(TorchDispatchMode):
         if isinstance(decomposition_table, CustomDecompTable):  # the engine has the core ATen decompositions
             self.decomposition_table = "core"
             self.kept_operators = decomposition_table.kept | {str(op) for op in decomposition_table}
+
+    records_graphs = True
+
+    def nested(self):
+        """What records the body of a higher-order operator."""
+        return _NestedRecorder(self)
+
+    def asks_for_number(self, name):
+        """What is raised where a graph would keep a number of the examples."""
+        return (self.data_error or _tracing_error)(name)
+
+    def own(self, value):
+        """A tensor as it is known here: one from further around becomes an input."""
+        if isinstance(value, torch.Tensor):
+            self.node_of(value)
+        return value
 
     def __enter__(self):
         self.makers.append(torch.tensor)
@@ -154,6 +171,45 @@ class _Recorder(TorchDispatchMode):
                     import operator
 
                     self.track(item, self.graph.create_node("call_function", operator.getitem, (node, k), {}))
+
+
+class _NestedRecorder(_Recorder):
+    """Records a body of the graph around it: a tensor that is not the body's becomes an input of it."""
+
+    def __init__(self, around):
+        super().__init__(around.decompositions, around.keeps_composites, around.data_error)
+        for name in ("decomposition_table", "kept_operators"):
+            if hasattr(around, name):
+                setattr(self, name, getattr(around, name))
+        self.outer_values, self.outer_versions = [], []
+
+    def node_of(self, value):
+        """What stands for a value in the body."""
+        if isinstance(value, torch.Tensor) and not self.knows(value):
+            self._lift(value)
+        return super().node_of(value)
+
+    def output_of(self, value):
+        """node_of a result; one from around the body goes through it."""
+        return self.node_of(value)
+
+    def placeholder_of(self, value):
+        """The input that stands for a tensor from around."""
+        if not self.knows(value):
+            self._lift(value)
+        return self.node_of(value)
+
+    def _lift(self, value):
+        first = next((n for n in self.graph.nodes if n.op != "placeholder"), None)
+        name = f"lifted_{len(self.outer_values)}"
+        if first is None:
+            node = self.graph.placeholder(name)
+        else:
+            with self.graph.inserting_before(first):
+                node = self.graph.placeholder(name)
+        self.track(value, node)
+        self.outer_values.append(value)
+        self.outer_versions.append(value._version)
 
 
 def get_proxy_mode():
