@@ -11,6 +11,7 @@
 #include "engine/dynamo/compiled_frame.h"
 #include "engine/dynamo/counters.h"
 #include "engine/dynamo/fake_failures.h"
+#include "engine/dynamo/frame_evaluation.h"
 #include "engine/dynamo/frame_start.h"
 #include "engine/dynamo/frame_writer.h"
 #include "engine/dynamo/graph_compiler.h"
@@ -334,6 +335,7 @@ class Attempt {
   const FrameOptions& m_options;
   FrameShape m_shape;
   FrameTracer m_tracer;
+  SuspendedGenerators m_generators;  // ends before what the tracer holds of them
   TraceScope m_scope;
   std::unique_ptr<InstructionTranslator> m_root;
   bool m_isEmpty = false;

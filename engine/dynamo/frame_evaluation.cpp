@@ -54,6 +54,8 @@ State& state() {
   return held;
 }
 
+SuspendedGenerators* innermostAttempt = nullptr;
+
 PyObject* evaluateDefault(PyThreadState* thread, _PyInterpreterFrame* frame, int thrown) {
   return _PyEval_EvalFrameDefault(thread, frame, thrown);
 }
@@ -198,7 +200,9 @@ void suspend(InstructionTranslator& translator, _PyInterpreterFrame* frame) {
   }
   translator.tracer().generatorVariables[frame] = translator.variables();
   frame->prev_instr = _PyCode_CODE(frame->f_code) + translator.instruction().offset / 2;
-  _PyFrame_GetGenerator(frame)->gi_frame_state = FRAME_SUSPENDED;
+  PyGenObject* generator = _PyFrame_GetGenerator(frame);
+  generator->gi_frame_state = FRAME_SUSPENDED;
+  SuspendedGenerators::note(reinterpret_cast<PyObject*>(generator));
 }
 
 PyObject* inlineTraced(FrameTracer& tracer, _PyInterpreterFrame* frame, int thrown) {
@@ -426,6 +430,24 @@ PyObject* callWithOptions(PyObject* function, PyObject* args, PyObject* kwargs, 
 }
 
 }  // namespace
+
+SuspendedGenerators::SuspendedGenerators() : m_around(std::exchange(innermostAttempt, this)) {}
+SuspendedGenerators::~SuspendedGenerators() {
+  innermostAttempt = m_around;
+  for (const auto& [weak, held] : m_weak) {
+    PyObject* generator = PyWeakref_GetObject(weak);
+    if (!PyGen_CheckExact(generator)) continue;  // None: it is gone
+    auto& state = reinterpret_cast<PyGenObject*>(generator)->gi_frame_state;
+    if (state == FRAME_SUSPENDED) state = FRAME_COMPLETED;
+  }
+}
+void SuspendedGenerators::note(PyObject* generator) {
+  if (innermostAttempt == nullptr) return;
+  Ref weak = Ref::steal(PyWeakref_NewRef(generator, nullptr));
+  PyErr_Clear();
+  PyObject* key = weak.get();
+  if (key != nullptr) innermostAttempt->m_weak.try_emplace(key, std::move(weak));
+}
 
 PyObject* callCompiled(PyObject* function, PyObject* args, PyObject* kwargs, const FrameOptions& options) {
   PyObject* inner = PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;

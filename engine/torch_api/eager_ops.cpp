@@ -11,6 +11,7 @@
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/python/bind_python_call.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/torch_api/dispatch_classes.h"
 #include "engine/torch_api/dispatch_mode.h"
@@ -21,6 +22,15 @@ namespace kerf::inline torch_api {
 namespace {
 
 NamedResults lastNamed;
+
+/// Composite ops of torch.export's first graphs, which Python's functions of that name would write out.
+constexpr std::string_view keptComposites[] = {
+    "conv1d",           "conv2d",          "conv3d",           "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "batch_norm",      "layer_norm",       "group_norm",       "dropout",
+    "feature_dropout",  "alpha_dropout",   "softmax",          "log_softmax",      "max_pool1d",
+    "max_pool2d",       "max_pool3d",      "flatten",          "unflatten",        "rms_norm",
+    "rnn_tanh",         "lstm",            "gru",              "embedding_bag",    "adaptive_avg_pool1d",
+};
 
 template <class Visit>
 void eachTensor(const Value& value, const Visit& visit) {
@@ -110,6 +120,7 @@ class EagerOps : public OpCaller {
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const OpInfo* op = findOp(target);
     if (!op) {
+      if (auto kept = callKept(target, args, kwargs)) return *std::move(kept);
       if (callsWithoutRow().isPython(target.text)) return callsWithoutRow().python(target.text, args, kwargs, *this);
       return fail(ErrorCode::UnsupportedOp, "there is no op '{}'", target.text);
     }
@@ -126,6 +137,19 @@ class EagerOps : public OpCaller {
   }
 
  private:
+  /// A function of Python as the composite op of its name, for a mode that keeps those; nothing where there is none.
+  std::optional<Result<Value>> callKept(const OpTarget& target, const ValueList& args,
+                                        const KeywordValues& kwargs) const {
+    if (!dispatchModeKeepsComposites() || target.text.starts_with("torch.ops.")) return std::nullopt;
+    const std::string_view name = std::string_view(target.text).substr(target.text.rfind('.') + 1);
+    if (std::ranges::find(keptComposites, name) == std::end(keptComposites)) return std::nullopt;
+    const auto bound = bindPythonCall(target.text, args, kwargs);
+    if (!bound || bound->callable->isPythonDefined()) return std::nullopt;
+    Result<Value> made = callBoundForm(*bound, args, kwargs, *this);
+    if (!made && made.error().code == ErrorCode::UnsupportedOp) return std::nullopt;
+    return made;
+  }
+
   /// Python's operators on tensors are ops of theirs.
   Result<Value> callOperator(std::string_view name, const ValueList& args, const KeywordValues& kwargs) const {
     const std::string op = tensorOperator(name);

@@ -132,7 +132,8 @@ PyObject* type(PyObject* args, PyObject* kwargs) {
     return PyUnicode_FromString("torch.Tensor");
   }
   if (const auto dtype = dtypeOf(wanted)) return converted(self, {*dtype, tensor.device(), {}, false});
-  const std::string text = textOf(wanted);
+  const Ref name = PyType_Check(wanted) ? attributeOf(wanted, "__name__") : Ref();  // torch.DoubleTensor
+  const std::string text = textOf(name ? name.get() : wanted);
   for (const TypeName& entry : typeNames)
     if (text.ends_with(entry.name)) return converted(self, {entry.dtype, tensor.device(), {}, false});
   PyErr_Format(PyExc_ValueError, "invalid type: '%S'", wanted);

@@ -82,6 +82,104 @@ TEST(DynamoExport, DecompositionsAreThoseOfCoreAten) {
       "aten.permute.default aten.clone.default aten.addmm.default aten.silu.default\nTrue\n");
 }
 
+TEST(DynamoExport, DecompositionsWriteIntoNothing) {
+  EXPECT_EQ(exportOutput(defineTargets +
+                         "class Count(torch.nn.Module):\n"
+                         "    def __init__(self):\n        super().__init__()\n"
+                         "        self.register_buffer('n', torch.zeros(2))\n"
+                         "    def forward(self, x, y):\n        self.n.add_(1)\n        y.mul_(2)\n"
+                         "        z = x.clone()\n        z[0] = 3\n        return z.relu_() + self.n\n"
+                         "program = export(Count(), (ones(2), ones(2)))\n"
+                         "plain = program.run_decompositions({})\ntargets(plain)\n"
+                         "print(*plain.graph_signature.output_specs, sep='; ')\n"
+                         "print(dict(plain.graph_signature.buffers_to_mutate))\n"
+                         "y, run = ones(2), plain.module()\n"
+                         "for k in range(2): print(run(-ones(2), y).tolist(), y.tolist(), plain.state_dict['n'].tolist())\n"),
+            "aten.add.Tensor aten.mul.Tensor aten.clone.default aten.select.int aten.fill.Scalar "
+            "aten.select_scatter.default aten.relu.default aten.add.Tensor\n"
+            "add: BUFFER_MUTATION target='n'; mul: USER_INPUT_MUTATION target='y'; add_1: USER_OUTPUT\n"
+            "{'add': 'n'}\n[4.0, 1.0] [2.0, 2.0] [1.0, 1.0]\n[5.0, 2.0] [4.0, 4.0] [2.0, 2.0]\n");
+}
+
+TEST(DynamoExport, StatisticsOfBatchNormAreOutputs) {
+  EXPECT_EQ(exportOutput(defineTargets +
+                         "norm = torch.nn.BatchNorm1d(2)\nx = torch.tensor([[1.0, 2.0], [3.0, 6.0]])\n"
+                         "program = export(norm, (x,))\ntargets(program)\nplain = program.run_decompositions()\n"
+                         "print(sorted(plain.graph_signature.buffers_to_mutate.values()))\n"
+                         "print([[round(v, 3) for v in row] for row in plain.module()(x).tolist()])\n"
+                         "print([round(v, 3) for v in plain.state_dict['running_mean'].tolist()])\n"),
+            "aten.add_.Tensor aten.batch_norm.default\n"
+            "['num_batches_tracked', 'running_mean', 'running_var']\n[[-1.0, -1.0], [1.0, 1.0]]\n[0.2, 0.4]\n");
+}
+
+/// Prints, for strict and not, the operators, those of nested graphs, and what module() gives for inputs of both signs.
+const std::string defineNested =
+    "from torch.export import Dim\n"
+    "def nested(forward, *inputs, dynamic_shapes=None):\n"
+    "    for strict in (True, False):\n"
+    "        program = export(module(forward), inputs, strict=strict, dynamic_shapes=dynamic_shapes)\n"
+    "        print(*[str(n.target).split('.')[-2 if '.' in str(n.target) else 0] for n in program.graph.nodes\n"
+    "                if n.op == 'call_function'], '|',\n"
+    "              *[f'{name}: ' + ' '.join(str(n.target).split('.')[-2] for n in graph.graph.nodes\n"
+    "                                       if n.op == 'call_function')\n"
+    "                for name, graph in program.graph_module.named_children()], sep=' ')\n"
+    "        run = program.module()\n"
+    "        for sign in (1, -1):\n"
+    "            given = [sign * x for x in inputs]\n"
+    "            a, b = run(*given), module(forward)(*given)\n"
+    "            same = [torch.equal(p, q) for p, q in zip(torch.utils._pytree.tree_leaves(a),\n"
+    "                                                      torch.utils._pytree.tree_leaves(b))]\n"
+    "            assert same and all(same), (a, b)\n";
+
+TEST(DynamoExport, CondIsANodeWithTwoGraphs) {
+  const std::string graphs = "sum gt cond getitem | true_graph_0: sin mul false_graph_0: cos\n";
+  EXPECT_EQ(exportOutput(defineNested +
+                         "k = torch.tensor(3.0)\n"
+                         "def f(self, x): return torch.cond(x.sum() > 0, lambda t: t.sin() * k, lambda t: t.cos(), (x,))\n"
+                         "nested(f, ones(3))\nnested(f, ones(3), dynamic_shapes=({0: Dim('n')},))\n"),
+            graphs + graphs + graphs + graphs);
+}
+
+TEST(DynamoExport, LoopsAreNodesWithGraphs) {
+  const std::string loop =
+      "while_loop getitem getitem | while_loop_cond_graph_0: lt while_loop_body_graph_0: add mul\n";
+  const std::string map = "map_impl getitem | body_graph_0: add\n";
+  const std::string scan = "scan getitem getitem | scan_combine_graph_0: add mul\n";
+  EXPECT_EQ(
+      exportOutput(defineNested +
+                   "from torch._higher_order_ops import map, scan, while_loop\n"
+                   "def loop(self, i, x): return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (i, x))\n"
+                   "def each(self, x, y): return map(lambda a, b: a + b, x, y)\n"
+                   "def steps(self, x, y): return scan(lambda c, t: (c + t, c * t), y, x)\n"
+                   "nested(loop, torch.tensor(0), ones(2))\nnested(each, ones(3, 2), ones(2))\n"
+                   "nested(steps, ones(3, 2), ones(2))\n"
+                   "nested(loop, torch.tensor(0), ones(2), dynamic_shapes=(None, {0: Dim('n')}))\n"),
+      loop + loop + map + map + scan + scan + loop + loop);
+}
+
+TEST(DynamoExport, BranchesThatDifferAreRefused) {
+  EXPECT_EQ(exportOutput("def refused(f):\n    try: export(module(f), (ones(2),))\n"
+                         "    except Exception as error: print(type(error).__name__, str(error)[:60])\n"
+                         "def cond(t, f): return lambda self, x: torch.cond(x.sum() > 0, t, f, (x,))\n"
+                         "refused(cond(lambda x: x, lambda x: (x, x)))\nrefused(cond(lambda x: x, lambda x: x.sum()))\n"
+                         "refused(cond(lambda x: x.add_(1), lambda x: x))\n"),
+            "UncapturedHigherOrderOpError torch.cond: the branches return different structures: true_f\n"
+            "UncapturedHigherOrderOpError torch.cond: the branches return tensors of different kinds: \n"
+            "UncapturedHigherOrderOpError torch.cond's true branch writes into one of its inputs, or i\n");
+}
+
+TEST(DynamoExport, DecompositionsReachNestedGraphs) {
+  EXPECT_EQ(
+      exportOutput("def f(self, x): return torch.cond(x.sum() > 0, lambda t: torch.nn.functional.silu(t),\n"
+                   "                                   lambda t: t.clone().mul_(2), (x,))\n"
+                   "program = export(module(f), (ones(2),)).run_decompositions()\n"
+                   "for name, graph in program.graph_module.named_children():\n"
+                   "    print(name, *[n.target for n in graph.graph.nodes if n.op == 'call_function'])\n"
+                   "print(program.module()(-ones(2)).tolist())\n"),
+      "true_graph_0 aten.sigmoid.default aten.mul.Tensor\n"
+      "false_graph_0 aten.clone.default aten.mul.Tensor\n[-2.0, -2.0]\n");
+}
+
 /// Prints whether export() takes sums of sizes of inputs x0, x1, … up to `most`, each with a Dim of its own.
 const std::string trySums =
     "from torch.export import Dim\n"

@@ -28,6 +28,19 @@ void takeAnnotations(const Graph& printed, Graph& graph) {
     graph.setValueMeta(order[i], printed.node(printed.order()[i]).meta().value);
 }
 
+/// Nested graphs have their annotations too.
+void takeNestedAnnotations(const GraphModule& printed, GraphModule& module) {
+  for (auto& [path, submodule] : module.submodules.edit()) {
+    const Submodule* told = printed.submodule(path);
+    if (told == nullptr || !told->graph || !submodule.graph || !haveSameNodes(submodule.graph->graph, told->graph->graph))
+      continue;
+    GraphModule inner = *submodule.graph;
+    takeAnnotations(told->graph->graph, inner.graph);
+    takeNestedAnnotations(*told->graph, inner);
+    submodule.graph = std::make_shared<const GraphModule>(std::move(inner));
+  }
+}
+
 std::vector<std::string> textsOf(const std::vector<Dim>& dims, const Sizes& numbers) {
   std::vector<std::string> texts;
   if (dims.size() != numbers.size() || std::ranges::all_of(dims, [](const Dim& each) { return each.text.empty(); }))
@@ -76,6 +89,7 @@ void applyExported(const std::string& text, CapturedGraph& graph) {
   auto printed = capturedFromReadable(text, graph.origin);
   if (!printed || !printed->signature || !haveSameNodes(graph.module.graph, printed->module.graph)) return;
   takeAnnotations(printed->module.graph, graph.module.graph);
+  takeNestedAnnotations(printed->module, graph.module);
   graph.module.symbolRanges = printed->module.symbolRanges;
   graph.signature = std::move(printed->signature);
   const auto placeholders = graph.module.graph.placeholders();

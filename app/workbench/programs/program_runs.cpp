@@ -62,10 +62,27 @@ Result<CapturedGraph> readGraph(const std::string& text) {
   return graph;
 }
 
-Result<CapturedGraph> capturedGraph(const ValueList& entry, const std::string& path) {
+/// The text with None for each torch.Generator, of which no text says the state; how many there were.
+std::size_t takeGenerators(std::string& text) {
+  constexpr std::string_view begin = "<torch._C.Generator object at ";
+  std::size_t count = 0;
+  for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at)) {
+    const std::size_t end = text.find('>', at);
+    if (end == text.npos || text.find('\n', at) < end) break;
+    text.replace(at, end + 1 - at, "None");
+    ++count;
+  }
+  return count;
+}
+
+Result<CapturedGraph> capturedGraph(const ValueList& entry, const std::string& path, std::vector<std::string>& notes) {
   if (entry.size() != 3 || !entry[0].as<std::string>() || !entry[1].as<std::string>())
     return fail(ErrorCode::BadInput, "the program's graphs cannot be read");
-  KERF_TRY(CapturedGraph graph, readGraph(*entry[1].as<std::string>()));
+  std::string text = *entry[1].as<std::string>();
+  if (takeGenerators(text) > 0)
+    notes.push_back(fmt::format("{} draws from a torch.Generator of the program: as it is kept, it draws from the default one",
+                                *entry[0].as<std::string>()));
+  KERF_TRY(CapturedGraph graph, readGraph(text));
   const auto signature = graph.signature;
   if (entry[2].isList()) {
     KERF_TRY(graph, makeCapturedGraph(GraphModule(graph.module), entry[2].list(), nullptr));
@@ -87,7 +104,7 @@ Capture captureOf(const Value& graphs, const std::string& path, std::vector<std:
   capture.torchVersion = capture.envelope.torchVersion = "2.11.0";
   capture.envelope.runner = "after_dynamo";
   for (const Value& entry : graphs.isList() ? graphs.list() : ValueList()) {
-    auto graph = capturedGraph(entry.isList() ? entry.list() : ValueList(), path);
+    auto graph = capturedGraph(entry.isList() ? entry.list() : ValueList(), path, notes);
     if (graph)
       capture.graphs.push_back(std::move(*graph));
     else
