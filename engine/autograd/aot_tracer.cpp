@@ -201,7 +201,8 @@ Result<Tensor> AotTracer::unview(const ViewStep& step, const Tensor& base, const
 /// `value` as what is left in the memory of `target`: of its dtype and sizes.
 Result<Tensor> AotTracer::stored(const Tensor& value, const Tensor& target) const {
   const RestoredSetting pure(m_isPure, true);
-  CompositeSteps s{OpRunner(*this)};
+  const OpRunner run(*this);
+  CompositeSteps s(run);
   Tensor result = value;
   if (value.dtype() != target.dtype() || value.device() != target.device())
     result = s("aten._to_copy.default"_op, {value}, {{"dtype", target.dtype()}});

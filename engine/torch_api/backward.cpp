@@ -27,7 +27,8 @@ class Walk {
   explicit Walk(const BackwardCall& call)
       : m_call(call),
         m_ops(call.createGraph || !dispatchModes().empty() || placedTensors() != nullptr || haveDispatchTensors()
-                  ? eagerOps() : referenceOps()),
+                  ? eagerOps()
+                  : referenceOps()),
         m_run(m_ops),
         m_results(call.inputs.size()) {}
 
@@ -177,7 +178,8 @@ class Walk {
     Value whole = grad;
     if (variable.grad) {
       if (!m_call.createGraph) {  // .grad is added to in place, as every holder of it sees
-        const OpCaller& ops = isPlaced(variable.grad->tensor) || isDispatched(variable.grad->tensor) ? eagerOps() : referenceOps();
+        const OpCaller& ops =
+            isPlaced(variable.grad->tensor) || isDispatched(variable.grad->tensor) ? eagerOps() : referenceOps();
         KERF_CHECK(ops.call("aten.add_.Tensor"_op, {variable.grad->tensor, grad}, {}));
         ++*variable.grad->version;
         return {};

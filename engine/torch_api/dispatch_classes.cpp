@@ -140,10 +140,9 @@ Result<Value> callDispatchClasses(const OpInfo& op, const ValueList& args, const
   const BelowAutograd below;
   for (PyObject* object : objects) {
     const Ref method = attributeOf(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__torch_dispatch__");
-    const Ref result =
-        method ? Ref::steal(PyObject_CallFunctionObjArgs(method.get(), call.overload.get(), types.get(),
-                                                         call.args.get(), call.kwargs.get(), nullptr))
-               : Ref();
+    const Ref result = method ? Ref::steal(PyObject_CallFunctionObjArgs(method.get(), call.overload.get(), types.get(),
+                                                                        call.args.get(), call.kwargs.get(), nullptr))
+                              : Ref();
     if (!result) return fail(pendingError());
     if (result.get() == Py_NotImplemented) continue;
     CallScope::keepObject(result);

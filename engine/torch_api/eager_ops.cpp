@@ -25,11 +25,11 @@ NamedResults lastNamed;
 
 /// Composite ops of torch.export's first graphs, which Python's functions of that name would write out.
 constexpr std::string_view keptComposites[] = {
-    "conv1d",           "conv2d",          "conv3d",           "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "batch_norm",      "layer_norm",       "group_norm",       "dropout",
-    "feature_dropout",  "alpha_dropout",   "softmax",          "log_softmax",      "max_pool1d",
-    "max_pool2d",       "max_pool3d",      "flatten",          "unflatten",        "rms_norm",
-    "rnn_tanh",         "lstm",            "gru",              "embedding_bag",    "adaptive_avg_pool1d",
+    "conv1d",           "conv2d",        "conv3d",     "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "batch_norm",    "layer_norm", "group_norm",       "dropout",
+    "feature_dropout",  "alpha_dropout", "softmax",    "log_softmax",      "max_pool1d",
+    "max_pool2d",       "max_pool3d",    "flatten",    "unflatten",        "rms_norm",
+    "rnn_tanh",         "lstm",          "gru",        "embedding_bag",    "adaptive_avg_pool1d",
 };
 
 template <class Visit>

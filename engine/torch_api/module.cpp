@@ -185,8 +185,8 @@ PyObject* makeTorchModule() {
     return nullptr;
   const bool whole = addSmallTypes(module.get()) && addGenerator(module.get()) && addNumberLimits(module.get()) &&
                      addTorchFunction(module.get()) && addAutograd(module.get()) && addMethods() &&
-                     addNamespaces(module.get()) && addDispatchModes(module.get()) && addDispatchClasses(module.get()) && addBatchedTensors(module.get()) &&
-                     addSubModules(module.get());
+                     addNamespaces(module.get()) && addDispatchModes(module.get()) &&
+                     addDispatchClasses(module.get()) && addBatchedTensors(module.get()) && addSubModules(module.get());
   return whole ? module.release() : nullptr;
 }
 

@@ -159,7 +159,15 @@ def define(qualname, schema, *, lib=None, tags=()):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Implement an operator."""
+    """Implement an operator: by its whole name, or as impl(library, name, dispatch key)."""
+    if isinstance(qualname, Library):
+        library, name, key = qualname, types, "" if func is None else func
+
+        def implement(func):
+            library.impl(name, func, key)
+            return func
+
+        return implement
 
     def register(func):
         _ops.register_custom(qualname, func)

@@ -197,3 +197,35 @@ def test_the_region_stops_when_all_values_are_there():
             y = checkpoint(region, x, use_reentrant=False)
         y.sum().backward()
         assert len(ends) == runs and torch.allclose(x.grad, torch.cos(torch.sin(x)) * torch.cos(x)), (stops, len(ends))
+
+
+def test_named_results_are_trees():
+    found = torch.tensor([3.0, 1.0]).sort()
+    doubled = tree_map(lambda t: t * 2, found)
+    assert type(doubled) is type(found) and doubled.values.tolist() == [2, 6] and doubled.indices.tolist() == [2, 0]
+    with FakeTensorMode():
+        fake = torch.empty(2, 3).sort()
+    assert [type(t) for t in fake] == [FakeTensor, FakeTensor]
+
+
+def test_operators_of_a_library_are_implemented_by_name():
+    library = torch.library.Library("dispatched", "DEF")
+    library.define("plus(Tensor x, int n=2) -> Tensor")
+
+    @torch.library.impl(library, "plus", "CompositeExplicitAutograd")
+    def plus(x, n=2):
+        return x + n
+
+    assert torch.ops.dispatched.plus(torch.ones(1), 3).tolist() == [4]
+    assert torch.ones(2, dtype=torch.int32).type(torch.DoubleTensor).dtype == torch.float64
+
+
+def test_flops_are_counted_by_module():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8, bias=False), torch.nn.ReLU(), torch.nn.Conv1d(2, 3, 2))
+    with FlopCounterMode(display=False) as counter:
+        net(torch.ones(5, 2, 4))
+    assert counter.get_total_flops() == 2 * 10 * 4 * 8 + 2 * 5 * 7 * (3 * 2 * 2)
+    counts = counter.get_flop_counts()
+    assert counts["Sequential.0"] == {torch.ops.aten.mm: 640} and counts["Sequential.2"] == {torch.ops.aten.convolution: 840}

@@ -57,6 +57,17 @@ TEST(DynamoProgram, ListsThatCallsGotMayChangeAfterwards) {
       "[[1.0], [1.0]] [0.0, 1.0, 2.0]\n1\n");
 }
 
+TEST(DynamoProgram, FinallyOfAnAbandonedTraceDoesNotRun) {
+  EXPECT_EQ(
+      printed("import contextlib\nlog = []\n"
+              "class Plain:\n    def __enter__(self): log.append('in')\n    def __exit__(self, *a): log.append('out')\n"
+              "@contextlib.contextmanager\n"
+              "def block():\n    log.append('a')\n    try: yield 2\n    finally: log.append('b')\n"
+              "def f(x):\n    with Plain(), block() as n:\n        print('inside')\n        return x * n\n",
+              "print(g(torch.ones(1)).tolist(), log)"),
+      "inside\n[2.0] ['in', 'a', 'b', 'out']\n0\n");
+}
+
 TEST(DynamoProgram, AbsoluteValuesOfNumbersAreNumbers) {
   EXPECT_EQ(
       printed("def f(x, n): return x + abs(abs(n - 3) - 3)\n", "for n in (3, 4, 7): print(g(torch.ones(1), n).item())"),

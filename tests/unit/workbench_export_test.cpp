@@ -83,22 +83,23 @@ TEST(DynamoExport, DecompositionsAreThoseOfCoreAten) {
 }
 
 TEST(DynamoExport, DecompositionsWriteIntoNothing) {
-  EXPECT_EQ(exportOutput(defineTargets +
-                         "class Count(torch.nn.Module):\n"
-                         "    def __init__(self):\n        super().__init__()\n"
-                         "        self.register_buffer('n', torch.zeros(2))\n"
-                         "    def forward(self, x, y):\n        self.n.add_(1)\n        y.mul_(2)\n"
-                         "        z = x.clone()\n        z[0] = 3\n        return z.relu_() + self.n\n"
-                         "program = export(Count(), (ones(2), ones(2)))\n"
-                         "plain = program.run_decompositions({})\ntargets(plain)\n"
-                         "print(*plain.graph_signature.output_specs, sep='; ')\n"
-                         "print(dict(plain.graph_signature.buffers_to_mutate))\n"
-                         "y, run = ones(2), plain.module()\n"
-                         "for k in range(2): print(run(-ones(2), y).tolist(), y.tolist(), plain.state_dict['n'].tolist())\n"),
-            "aten.add.Tensor aten.mul.Tensor aten.clone.default aten.select.int aten.fill.Scalar "
-            "aten.select_scatter.default aten.relu.default aten.add.Tensor\n"
-            "add: BUFFER_MUTATION target='n'; mul: USER_INPUT_MUTATION target='y'; add_1: USER_OUTPUT\n"
-            "{'add': 'n'}\n[4.0, 1.0] [2.0, 2.0] [1.0, 1.0]\n[5.0, 2.0] [4.0, 4.0] [2.0, 2.0]\n");
+  EXPECT_EQ(
+      exportOutput(defineTargets +
+                   "class Count(torch.nn.Module):\n"
+                   "    def __init__(self):\n        super().__init__()\n"
+                   "        self.register_buffer('n', torch.zeros(2))\n"
+                   "    def forward(self, x, y):\n        self.n.add_(1)\n        y.mul_(2)\n"
+                   "        z = x.clone()\n        z[0] = 3\n        return z.relu_() + self.n\n"
+                   "program = export(Count(), (ones(2), ones(2)))\n"
+                   "plain = program.run_decompositions({})\ntargets(plain)\n"
+                   "print(*plain.graph_signature.output_specs, sep='; ')\n"
+                   "print(dict(plain.graph_signature.buffers_to_mutate))\n"
+                   "y, run = ones(2), plain.module()\n"
+                   "for k in range(2): print(run(-ones(2), y).tolist(), y.tolist(), plain.state_dict['n'].tolist())\n"),
+      "aten.add.Tensor aten.mul.Tensor aten.clone.default aten.select.int aten.fill.Scalar "
+      "aten.select_scatter.default aten.relu.default aten.add.Tensor\n"
+      "add: BUFFER_MUTATION target='n'; mul: USER_INPUT_MUTATION target='y'; add_1: USER_OUTPUT\n"
+      "{'add': 'n'}\n[4.0, 1.0] [2.0, 2.0] [1.0, 1.0]\n[5.0, 2.0] [4.0, 4.0] [2.0, 2.0]\n");
 }
 
 TEST(DynamoExport, StatisticsOfBatchNormAreOutputs) {
@@ -133,11 +134,12 @@ const std::string defineNested =
 
 TEST(DynamoExport, CondIsANodeWithTwoGraphs) {
   const std::string graphs = "sum gt cond getitem | true_graph_0: sin mul false_graph_0: cos\n";
-  EXPECT_EQ(exportOutput(defineNested +
-                         "k = torch.tensor(3.0)\n"
-                         "def f(self, x): return torch.cond(x.sum() > 0, lambda t: t.sin() * k, lambda t: t.cos(), (x,))\n"
-                         "nested(f, ones(3))\nnested(f, ones(3), dynamic_shapes=({0: Dim('n')},))\n"),
-            graphs + graphs + graphs + graphs);
+  EXPECT_EQ(
+      exportOutput(defineNested +
+                   "k = torch.tensor(3.0)\n"
+                   "def f(self, x): return torch.cond(x.sum() > 0, lambda t: t.sin() * k, lambda t: t.cos(), (x,))\n"
+                   "nested(f, ones(3))\nnested(f, ones(3), dynamic_shapes=({0: Dim('n')},))\n"),
+      graphs + graphs + graphs + graphs);
 }
 
 TEST(DynamoExport, LoopsAreNodesWithGraphs) {
@@ -169,15 +171,27 @@ TEST(DynamoExport, BranchesThatDifferAreRefused) {
 }
 
 TEST(DynamoExport, DecompositionsReachNestedGraphs) {
+  EXPECT_EQ(exportOutput("def f(self, x): return torch.cond(x.sum() > 0, lambda t: torch.nn.functional.silu(t),\n"
+                         "                                   lambda t: t.clone().mul_(2), (x,))\n"
+                         "program = export(module(f), (ones(2),)).run_decompositions()\n"
+                         "for name, graph in program.graph_module.named_children():\n"
+                         "    print(name, *[n.target for n in graph.graph.nodes if n.op == 'call_function'])\n"
+                         "print(program.module()(-ones(2)).tolist())\n"),
+            "true_graph_0 aten.sigmoid.default aten.mul.Tensor\n"
+            "false_graph_0 aten.clone.default aten.mul.Tensor\n[-2.0, -2.0]\n");
+}
+
+TEST(DynamoExport, WritesIntoSlicesOfSizesThatDiffer) {
   EXPECT_EQ(
-      exportOutput("def f(self, x): return torch.cond(x.sum() > 0, lambda t: torch.nn.functional.silu(t),\n"
-                   "                                   lambda t: t.clone().mul_(2), (x,))\n"
-                   "program = export(module(f), (ones(2),)).run_decompositions()\n"
-                   "for name, graph in program.graph_module.named_children():\n"
-                   "    print(name, *[n.target for n in graph.graph.nodes if n.op == 'call_function'])\n"
-                   "print(program.module()(-ones(2)).tolist())\n"),
-      "true_graph_0 aten.sigmoid.default aten.mul.Tensor\n"
-      "false_graph_0 aten.clone.default aten.mul.Tensor\n[-2.0, -2.0]\n");
+      exportOutput("from torch.export import Dim\n"
+                   "class Cache(torch.nn.Module):\n"
+                   "    def __init__(self):\n        super().__init__()\n"
+                   "        self.register_buffer('held', torch.zeros(4))\n"
+                   "    def forward(self, x):\n        self.held[0:x.shape[0]] = x\n        return self.held * 2\n"
+                   "program = export(Cache(), (ones(2),), dynamic_shapes={'x': {0: Dim('n', max=4)}})\n"
+                   "attempt(program.module(), ones(3))\n"
+                   "print(program.graph_signature.buffers_to_mutate.values())\n"),
+      "[2.0, 2.0, 2.0, 0.0]\ndict_values(['held'])\n");
 }
 
 /// Prints whether export() takes sums of sizes of inputs x0, x1, … up to `most`, each with a Dim of its own.

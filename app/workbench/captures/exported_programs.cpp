@@ -32,7 +32,8 @@ void takeAnnotations(const Graph& printed, Graph& graph) {
 void takeNestedAnnotations(const GraphModule& printed, GraphModule& module) {
   for (auto& [path, submodule] : module.submodules.edit()) {
     const Submodule* told = printed.submodule(path);
-    if (told == nullptr || !told->graph || !submodule.graph || !haveSameNodes(submodule.graph->graph, told->graph->graph))
+    if (told == nullptr || !told->graph || !submodule.graph ||
+        !haveSameNodes(submodule.graph->graph, told->graph->graph))
       continue;
     GraphModule inner = *submodule.graph;
     takeAnnotations(told->graph->graph, inner.graph);

@@ -80,8 +80,9 @@ Result<CapturedGraph> capturedGraph(const ValueList& entry, const std::string& p
     return fail(ErrorCode::BadInput, "the program's graphs cannot be read");
   std::string text = *entry[1].as<std::string>();
   if (takeGenerators(text) > 0)
-    notes.push_back(fmt::format("{} draws from a torch.Generator of the program: as it is kept, it draws from the default one",
-                                *entry[0].as<std::string>()));
+    notes.push_back(
+        fmt::format("{} draws from a torch.Generator of the program: as it is kept, it draws from the default one",
+                    *entry[0].as<std::string>()));
   KERF_TRY(CapturedGraph graph, readGraph(text));
   const auto signature = graph.signature;
   if (entry[2].isList()) {

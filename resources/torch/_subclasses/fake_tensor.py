@@ -179,7 +179,7 @@ class FakeTensorMode(TorchDispatchMode):
                 return value
             return given[id(value)] if id(value) in given else FakeTensor(self, value.detach(), device)
 
-        return pytree.tree_map(fake, made)
+        return tuple(map(fake, made)) if isinstance(made, tuple) else pytree.tree_map(fake, made)
 
     @staticmethod
     def _is_constant(args, kwargs):

@@ -92,6 +92,10 @@ def _dict_flatten(d):
     return list(d.values()), list(d.keys())
 
 
+class _NamedResult:
+    """The kind of torch.return_types.sort and its like."""
+
+
 def _register_builtin():
     register_pytree_node(tuple, lambda d: (list(d), None), lambda v, c: tuple(v))
     register_pytree_node(list, lambda d: (d, None), lambda v, c: list(v))
@@ -100,6 +104,7 @@ def _register_builtin():
     register_pytree_node(defaultdict, lambda d: (list(d.values()), [d.default_factory, list(d.keys())]),
                          lambda v, c: defaultdict(c[0], zip(c[1], v)))
     register_pytree_node(deque, lambda d: (list(d), d.maxlen), lambda v, c: deque(v, maxlen=c))
+    register_pytree_node(_NamedResult, lambda d: (list(d), type(d)), lambda v, c: c(v))
     register_pytree_node(namedtuple, lambda d: (list(d), type(d)), lambda v, c: c(*v))
 
 
@@ -128,7 +133,9 @@ def _get_node_type(tree):
     cls = type(tree)
     if cls in SUPPORTED_NODES:
         return cls
-    return namedtuple if is_namedtuple(tree) else cls
+    if is_namedtuple(tree):
+        return namedtuple
+    return _NamedResult if is_structseq(cls) else cls
 
 
 def _is_leaf(tree, is_leaf=None):
