@@ -35,6 +35,21 @@ TEST(ShardingRules, AreRightWhereDecompositionsPlace) {
   }
 }
 
+/// Every op of which a call can be proved: placed by a rule, by trait, by its decomposition or whole.
+TEST(ShardingRules, AreRightForTheWholeTable) {
+  const RuleCheckOptions options{.samples = 1, .combinations = 6, .isWide = true, .isBrief = true};
+  const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", options);
+  ASSERT_TRUE(proofs) << proofs.error().text();
+  int proved = 0, uneven = 0;
+  for (const RuleProof& proof : *proofs) {
+    EXPECT_EQ(proof.wrong, 0) << proof.op << ": " << (proof.findings.empty() ? "" : proof.findings[0]);
+    proved += proof.right > 0 ? 1 : 0;
+    uneven += proof.uneven > 0 ? 1 : 0;
+  }
+  EXPECT_GE(proved, 400);
+  EXPECT_GE(uneven, 320);
+}
+
 TEST(ShardingRules, AreFoundByTheirOp) {
   const auto proofs = checkShardingRules(recordingsFolder() / "opinfo", {.pattern = "aten.mm.default", .samples = 1});
   ASSERT_TRUE(proofs) << proofs.error().text();

@@ -115,23 +115,18 @@ Verdict runCombination(const RuleSample& sample, const DeviceMesh& mesh, const s
   return {Verdict::Kind::Right, {}, issued[0] > 0};
 }
 
-/// Whether ranks' results put together in some way give the whole.
-bool fitsTogether(const ValueList& values, const Value& result) {
-  const bool isOnce =
-      std::ranges::all_of(values, [&](const Value& value) { return resultDifference(value, result).empty(); });
-  if (isOnce) return true;
-  if (!result.isTensor() || !std::ranges::all_of(values, &Value::isTensor)) return false;
-  const Tensor& whole = result.tensor();
-  std::vector<Tensor> parts;
-  for (const Value& value : values) parts.push_back(value.tensor());
+/// The same of tensors.
+bool fitsTogether(const std::vector<Tensor>& parts, const Tensor& whole) {
   const auto is = [&](const Result<Tensor>& made) { return made && resultDifference(*made, whole).empty(); };
+  if (std::ranges::all_of(parts, [&](const Tensor& part) { return resultDifference(part, whole).empty(); }))
+    return true;
   for (std::int64_t d = 0; d < whole.dim(); ++d) {
     bool fits = true;
     for (std::size_t i = 0; i < parts.size(); ++i)
       fits = fits && parts[i].dim() == whole.dim() &&
              parts[i].size(d) ==
                  shardSize(Placement::shard(d), whole.size(d), std::int64_t(parts.size()), std::int64_t(i));
-    if (fits && is(callTensorOp("aten.cat.default"_op, {Value(values), d}))) return true;
+    if (fits && is(callTensorOp("aten.cat.default"_op, {tensorList(parts), d}))) return true;
   }
   if (!isFloating(whole.dtype())) return false;
   for (const char* op : {"sum", "avg", "max", "min"})
@@ -139,6 +134,15 @@ bool fitsTogether(const ValueList& values, const Value& result) {
         is(reduceTensors(op, parts)))
       return true;
   return false;
+}
+
+/// Whether ranks' results put together in some way give the whole.
+bool fitsTogether(const ValueList& values, const Value& result) {
+  if (!result.isTensor() || !std::ranges::all_of(values, &Value::isTensor))
+    return std::ranges::all_of(values, [&](const Value& value) { return resultDifference(value, result).empty(); });
+  std::vector<Tensor> parts;
+  for (const Value& value : values) parts.push_back(value.tensor());
+  return fitsTogether(parts, result.tensor());
 }
 
 /// The call on the parts as they are: whether every result can be put together from what the ranks give.
@@ -177,10 +181,16 @@ std::string placementsOf(const std::vector<Placements>& placements) {
 /// chance, and so do two operands in parts.
 bool mayBeCheaper(const std::vector<Placements>& placements, const DeviceMesh& mesh) {
   if (mesh.dims() != 1 || mesh.size(0) != 2) return false;
-  const auto partials = std::ranges::count_if(placements, [](const Placements& own) { return own[0].isPartial(); });
-  return partials <= 1 && std::ranges::none_of(placements, [](const Placements& own) {
-           return own[0].isPartialOf("max") || own[0].isPartialOf("min") || isMasked(own[0]);
-         });
+  const auto isPart = [](const Placement& one) { return one.isPartial(); };
+  const auto isAlone = [](const Placement& one) {
+    return one.isPartialOf("max") || one.isPartialOf("min") || isMasked(one);
+  };
+  std::int64_t partials = 0;
+  for (const Placements& own : placements) {
+    if (std::ranges::any_of(own, isAlone)) return false;
+    partials += std::ranges::any_of(own, isPart) ? 1 : 0;
+  }
+  return partials <= 1;
 }
 
 void judge(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<Placements>& placements,
@@ -203,6 +213,13 @@ void judge(const RuleSample& sample, const DeviceMesh& mesh, const std::vector<P
   }
 }
 
+/// Whether a tensor has a dimension that two ranks cannot halve.
+bool isUneven(const RuleSample& sample) {
+  return std::ranges::any_of(sample.tensors, [](const Tensor& tensor) {
+    return std::ranges::any_of(tensor.sizes(), [](std::int64_t size) { return size > 1 && size % 2 != 0; });
+  });
+}
+
 /// Fewer of a sample that takes longer; never less than a few.
 std::uint64_t combinationsOf(const RuleSample& sample, const RuleCheckOptions& options) {
   constexpr std::int64_t smallSample = 4096, fewest = 8;
@@ -220,8 +237,10 @@ void prove(const RuleSample& sample, const DeviceMesh& mesh, const RuleCheckOpti
   }
   const auto count = std::uint64_t(std::min(total, double(combinationsOf(sample, options))));
   const double step = total / double(count);  // spread over all of them where there are more
+  // Brief proofs of many calls start at different ones.
+  const double first = options.isBrief ? std::fmod(double(sample.id) * 7, std::floor(step)) : 0;
   for (std::uint64_t k = 0; k < count && !options.stop.stop_requested(); ++k) {
-    const auto placements = combination(choices, mesh.dims(), std::uint64_t(double(k) * step));
+    const auto placements = combination(choices, mesh.dims(), std::uint64_t(first + double(k) * step));
     if (std::ranges::none_of(placements, isMixed)) judge(sample, mesh, placements, proof);
   }
 }
@@ -240,7 +259,8 @@ class Proofs {
     proof.op = name;
     const std::string reason = unprovable(op);
     if (fresh && !reason.empty()) proof.left.push_back(reason);
-    return reason.empty() && proof.samples - proof.complex < m_options.samples;
+    const int most = m_options.samples + (m_options.isBrief && proof.uneven == 0 ? moreForUneven : 0);
+    return reason.empty() && proof.samples - proof.complex < most;
   }
 
   void add(const RecordedCall& call, const OpInfo& op) {
@@ -250,9 +270,10 @@ class Proofs {
       ++m_left[call.op][sample.error().message];
       return;
     }
+    if (isUneven(*sample)) ++proof.uneven;
     proveOn(*sample, proof);
     const bool hasFloats = std::ranges::any_of(sample->tensors, [](const Tensor& t) { return isFloating(t.dtype()); });
-    if (!m_options.isWide || !hasFloats) return;
+    if (!m_options.isWide || m_options.isBrief || !hasFloats) return;
     if (const auto complexSample = ruleSample(call, op, true)) {
       ++proof.complex;
       proveOn(*complexSample, proof);
@@ -275,11 +296,15 @@ class Proofs {
     return findShardingRule(op.id) != nullptr || has(op.traits, OpTrait::Pointwise);
   }
   void proveOn(const RuleSample& sample, RuleProof& proof) {
+    const std::size_t turn = 1 + m_turn++ % (m_meshes.size() - 1);
     ++proof.samples;
-    for (const DeviceMesh& mesh : m_meshes) prove(sample, mesh, m_options, proof);
+    for (std::size_t i = 0; i < m_meshes.size(); ++i)
+      if (!m_options.isBrief || i == 0 || i == turn) prove(sample, m_meshes[i], m_options, proof);
   }
 
+  static constexpr int moreForUneven = 3;
   const RuleCheckOptions& m_options;
+  std::size_t m_turn = 0;
   std::vector<DeviceMesh> m_meshes;
   std::map<std::string, RuleProof> m_proofs;
   std::map<std::string, std::map<std::string, int>> m_left;  ///< calls by op and reason

@@ -15,6 +15,7 @@ namespace kerf::inline distributed::inline checks {
 struct RuleProof {
   std::string op;
   int samples = 0;
+  int uneven = 0;   ///< of them with a tensor that two ranks cannot have in equal parts
   int complex = 0;  ///< of them in complex128; none where the op does not run on complex tensors
   int right = 0;    ///< combinations of placements whose result is that of whole tensors
   int wrong = 0;    ///< and those where it is not
@@ -31,6 +32,9 @@ struct RuleCheckOptions {
   int combinations = 160;  ///< of placements, for each sample and mesh; of samples with many elements fewer
   /// Ops that no rule and no trait places too; stripes, products and masks among the placements; each call in complex128 too
   bool isWide = false;
+  /// For a proof of the whole table in little time: each call on the mesh [2] and on one of the others, in turn; up to three more calls
+  /// of an op until one has sizes that do not divide.
+  bool isBrief = false;
   std::stop_token stop = {};
 };
 
