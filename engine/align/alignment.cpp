@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/accuracy/run_inputs.h"
 #include "engine/align/alignment_verdict.h"
@@ -203,6 +204,7 @@ class Judge {
     const auto input = [&](const StepValue* mine, const StepValue& value, ValueGap gap) {
       // A log that hashes inputs behind the call tells of what is written in place what became of it.
       if (inPlace && gap.kind != GapKind::Equal && isWritten(pair, value)) return;
+      if (m_aside.contains(value.id)) return;
       noteHidden(pair, value);
       if (gap.relative > 0) gaps.push_back({mine == nullptr ? &value : mine, &value, gap.relative});
       worsen(pair.inputs, asGiven(value, std::move(gap)));
@@ -222,6 +224,7 @@ class Judge {
     const auto output = [&](const StepValue*, const StepValue& value, ValueGap gap) {
       if (isAside(pair, value, gap)) {
         ++m_unjudged.aside;
+        if (value.id >= 0) m_aside.insert(value.id);
         return;
       }
       const bool convolves = cause.products && cause.relative < 1e-3;
@@ -424,6 +427,7 @@ class Judge {
   double m_largest = 0;   ///< root of mean squares, of the first recording's values
   double m_coarsest = 0;  ///< rounding of the dtypes so far
   UnjudgedResults m_unjudged;
+  std::unordered_set<std::int64_t> m_aside;  ///< numbers of results that are left out
   RunAlignment m_alignment;
   std::unordered_map<std::int64_t, ValueGap> m_byId;
   std::unordered_map<std::string, ValueGap> m_byHash;  ///< of results that differ

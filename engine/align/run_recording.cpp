@@ -35,6 +35,8 @@ bool writesInPlace(std::string_view base) {
   return name.size() > 1 && name.ends_with('_') && !name.ends_with("__");
 }
 
+bool namesValue(std::string_view hash) { return !hash.empty() && !hash.ends_with(":0"); }
+
 void nameSteps(RunRecording& recording) {
   std::unordered_map<std::string, int> seen;
   for (RunStep& step : recording.steps) step.name = fmt::format("{} #{}", step.op, ++seen[step.op]);

@@ -56,6 +56,9 @@ struct RunRecording {
   std::vector<std::string> notes;
 };
 
+/// Whether a checksum tells values apart: there is one, and it is not 0, as that of values that are repeated evenly is.
+bool namesValue(std::string_view hash);
+
 /// "aten.addmm" of "aten::addmm.out", "torch.ops.aten.addmm.default" or "aten.addmm.default".
 std::string baseOpName(std::string_view op);
 /// "addmm" of "aten.addmm".

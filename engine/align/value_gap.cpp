@@ -151,7 +151,8 @@ ValueGap gapBetween(const StepValue& a, const StepValue& b, const Growth& growth
   ValueGap gap = measuredGap(a, b, growth);
   if (gap.bits || a.hash.empty() || b.hash.empty() || kindOfHash(a) != kindOfHash(b)) return gap;
   // Checksums of values in another dtype, or laid out anew, say nothing where they differ.
-  if (a.hash == b.hash) return {GapKind::Equal, "checksum", 0};
+  // hash_tensor is an XOR: it is 0 of everything that is repeated evenly, and sums tell such values apart.
+  if (a.hash == b.hash) return differs(gap.kind) && !namesValue(a.hash) ? gap : ValueGap{GapKind::Equal, "checksum", 0};
   if (gap.kind == GapKind::Unknown) return {GapKind::Unequal, "checksum"};
   if (gap.kind == GapKind::Equal) gap = {GapKind::Rounding, "checksum", 0};
   return gap;

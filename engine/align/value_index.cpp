@@ -24,7 +24,7 @@ void addOnce(std::vector<std::size_t>& list, std::size_t step) {
 bool tellsApart(const StepValue& value) {
   if (!value.shaped || value.elements() < 2) return false;
   if (value.l1) return *value.l1 != 0 && std::isfinite(*value.l1);
-  return !value.hash.empty() && !value.hash.ends_with(":0");
+  return namesValue(value.hash);
 }
 
 ValueIndex::ValueIndex(const std::vector<RunStep>& steps) : m_steps(steps) {
@@ -36,13 +36,13 @@ ValueIndex::ValueIndex(const std::vector<RunStep>& steps) : m_steps(steps) {
         if (value.l1) m_kinds[value.elements()] |= kindOfSum(*value.l1);
     for (const StepValue& value : steps[i].outputs) {
       if (!tellsApart(value)) continue;
-      if (!value.hash.empty()) addOnce(m_byHash[value.hash], i);
-      if (!value.hash.empty()) m_anyByHash.emplace(value.hash, &value);
+      if (namesValue(value.hash)) addOnce(m_byHash[value.hash], i);
+      if (namesValue(value.hash)) m_anyByHash.emplace(value.hash, &value);
       if (value.l1) m_given[value.elements()].push_back({*value.l1, i, &value});
       if (value.l1) m_any[value.elements()].push_back({*value.l1, i, &value});
     }
     for (const StepValue& value : steps[i].inputs) {
-      if (tellsApart(value) && !value.hash.empty()) m_anyByHash.emplace(value.hash, &value);
+      if (tellsApart(value) && namesValue(value.hash)) m_anyByHash.emplace(value.hash, &value);
       if (tellsApart(value) && value.l1) m_any[value.elements()].push_back({*value.l1, i, &value});
       if (!value.hash.empty()) addOnce(m_usersByHash[value.hash], i);
       if (value.id >= 0) addOnce(m_usersById[value.id], i);
@@ -66,7 +66,7 @@ std::vector<ValueIndex::Sum> ValueIndex::near(const Sums& all, const StepValue& 
 
 const StepValue* ValueIndex::nearest(const StepValue& value) const {
   if (!tellsApart(value)) return nullptr;
-  if (!value.hash.empty())
+  if (namesValue(value.hash))
     if (const auto equal = m_anyByHash.find(value.hash); equal != m_anyByHash.end()) return equal->second;
   const auto found = near(m_any, value);
   return found.empty() ? nullptr : found.front().value;
@@ -80,7 +80,7 @@ bool ValueIndex::hasAlike(const StepValue& value) const {
 std::vector<std::size_t> ValueIndex::giving(const StepValue& value) const {
   std::vector<std::size_t> found;
   if (!tellsApart(value)) return found;
-  if (const auto equal = m_byHash.find(value.hash); !value.hash.empty() && equal != m_byHash.end())
+  if (const auto equal = m_byHash.find(value.hash); namesValue(value.hash) && equal != m_byHash.end())
     found = equal->second;
   for (const Sum& sum : near(m_given, value))
     if (std::ranges::find(found, sum.step) == found.end()) found.push_back(sum.step);

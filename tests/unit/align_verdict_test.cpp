@@ -100,6 +100,14 @@ TEST(ValueGap, ChecksumsDecideOverSums) {
   EXPECT_EQ(gapBetween(only, other).kind, GapKind::Unequal);
 }
 
+/// hash_tensor is an XOR: of a value that is repeated an even number of times it is 0, whatever the value is.
+TEST(ValueGap, ChecksumsThatAreZeroDoNotHideOtherSums) {
+  EXPECT_EQ(gapBetween(sum(5, "h:0"), sum(5.5, "h:0")).kind, GapKind::Wrong);
+  EXPECT_EQ(gapBetween(sum(5, "h:0"), sum(5.000001, "h:0")).kind, GapKind::Rounding);
+  EXPECT_EQ(gapBetween(sum(5, "h:0"), sum(5, "h:0")).kind, GapKind::Equal);
+  EXPECT_EQ(gapBetween(sum(5, "h:10"), sum(5.5, "h:10")).kind, GapKind::Equal);
+}
+
 /// One NaN makes a sum NaN, whatever the other elements are and wherever it stands.
 TEST(ValueGap, SumsThatAreNotFiniteSayNothing) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
