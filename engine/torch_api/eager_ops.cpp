@@ -99,7 +99,8 @@ bool isIntercepted(const ValueList& args, const KeywordValues& kwargs) {
 
 /// The kernel, or what stands before it: the program's mode, or the parts that tensors of several ranks have here.
 Result<Value> runKernel(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) {
-  if (!dispatchModes().empty() && op.schema.name.starts_with("aten::")) {
+  const bool isSeen = op.schema.name.starts_with("aten::") || op.schema.name.starts_with("_c10d_functional");
+  if (!dispatchModes().empty() && isSeen) {
     if (auto made = callDecomposed(op, args, kwargs)) return *std::move(made);
     return callDispatchMode(op, args, kwargs);
   }
@@ -175,8 +176,10 @@ class EagerOps : public OpCaller {
     if (dispatchModeKeepsComposites()) return compute(op, args, kwargs);
     const bool taped = gradModes().grad && !isBelowAutograd() && !cutsGradient(op) && anyNeedsGrad(args, kwargs);
     const bool isAnswered = isIntercepted(args, kwargs);
-    if (!taped && !isAnswered) return compute(op, args, kwargs);
+    const bool placed = anyPlaced(args, kwargs);  // whose views are known step by step
+    if (!taped && !isAnswered && !placed) return compute(op, args, kwargs);
     if (const Composite form = implicitForm(op.id)) return runProgram(form, op, args, kwargs);
+    if (!taped && !isAnswered) return compute(op, args, kwargs);
     if (isAnswered && op.composite != nullptr && op.row->kernel == nullptr)  // linear, conv2d
       return runProgram(op.composite, op, args, kwargs);
     const Gradient gradient = gradientOf(op);
@@ -215,7 +218,7 @@ class EagerOps : public OpCaller {
     if (!value.isTensor() || value.tensor().traced >= 0 || !value.tensor().defined()) return value;
     VariablePtr of;
     eachTensor(args, {}, [&](const Tensor& tensor) {
-      if (!of && tensor.storage() == value.tensor().storage()) of = variableOf(tensor);
+      if (!of && sharesValues(tensor, value.tensor())) of = variableOf(tensor);
     });
     if (!of) return value;
     VariablePtr view = makeView(value.tensor(), of, keepsHistory);

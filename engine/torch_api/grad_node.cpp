@@ -12,6 +12,7 @@
 #include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/inference_tensors.h"
+#include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/saved_tensors.h"
 #include "engine/torch_api/saved_versions.h"
 
@@ -223,7 +224,7 @@ Value tagged(const Value& value, const std::shared_ptr<GradNode>& node, const st
   tensor.traced = -1;
   if (!differentiable || !mayHaveGradient(value)) return tensor;
   const auto shared = std::ranges::find_if(
-      given, [&](const VariablePtr& other) { return other->tensor.storage() == tensor.storage() && tensor.defined(); });
+      given, [&](const VariablePtr& other) { return tensor.defined() && sharesValues(tensor, other->tensor); });
   VariablePtr variable = ownOfMode(value.tensor(), given);
   if (!variable) variable = shared != given.end() ? makeView(tensor, *shared, true) : makeVariable(tensor);
   variable->gradFn = node;
@@ -253,6 +254,15 @@ constexpr Numbered numbered[] = {
     {"aten.clamp.default", 1},   {"aten.masked_fill.Tensor", 1}, {"aten.norm.ScalarOpt_dim", 1},
     {"aten.median.dim", 1},      {"aten.nanmedian.dim", 1},
 };
+
+/// A copy of a gradient in which views of `like` are found where they are in it.
+Result<Tensor> laidOutAs(const Tensor& like, const Value& gradient, const OpRunner& run) {
+  if (like.isContiguous() || isPlaced(gradient.tensor()))
+    return run("aten.clone.default"_op, {gradient}, {{"memory_format", MemoryFormat::Contiguous}});
+  KERF_TRY(const Tensor room,
+           run("aten.new_empty_strided.default"_op, {gradient, intList(like.symSizes()), intList(like.symStrides())}));
+  return run("aten.copy_.default"_op, {room, gradient});
+}
 
 }  // namespace
 
@@ -325,23 +335,17 @@ Result<void> recordWrite(const OpInfo& op, const BoundArguments& saved, const Va
   noteCompiled(*slices, false);
   std::vector<bool> isTarget;
   for (const Edge& edge : node->edges) isTarget.push_back(edge.node == history.node && edge.number == history.number);
-  const Tensor view = metaTensor(target.tensor.dtype(), target.tensor.symSizes(), target.tensor.symStrides(),
-                                 target.tensor.symOffset() - base.tensor.symOffset());
+  const ViewReplay view = viewReplay(target.tensor, base.tensor);
   const bool hasHistory = history.node != nullptr;
-  const SymSizes sizes = base.tensor.symSizes();
-  slices->backward = [node, view, sizes, isTarget, hasHistory](GradNode&, const ValueList& grads,
-                                                               const OpRunner& run) -> Result<ValueList> {
+  const Tensor like = metaTensor(base.tensor.dtype(), base.tensor.symSizes(), base.tensor.symStrides());
+  slices->backward = [node, view, like, isTarget, hasHistory](GradNode&, const ValueList& grads,
+                                                              const OpRunner& run) -> Result<ValueList> {
     if (!grads[0].isTensor()) return ValueList(isTarget.size() + 1);
-    KERF_TRY(const Tensor whole,
-             run("aten.clone.default"_op, {grads[0]}, {{"memory_format", MemoryFormat::Contiguous}}));
-    const auto place = [&]() {
-      return run("aten.as_strided.default"_op,
-                 {whole, intList(view.symSizes()), intList(view.symStrides()), Value(view.symOffset())});
-    };
-    KERF_TRY(const Tensor part, place());
+    KERF_TRY(const Tensor whole, laidOutAs(like, grads[0], run));
+    KERF_TRY(const Tensor part, view(whole, run));
     KERF_TRY(const Tensor flow, run("aten.clone.default"_op, {part}));
     KERF_TRY(ValueList flows, node->backward(*node, {flow}, run));
-    KERF_TRY(const Tensor hole, place());
+    KERF_TRY(const Tensor hole, view(whole, run));
     Value left;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (!hasHistory || !isTarget[i]) continue;

@@ -5,6 +5,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/grad_node.h"
+#include "engine/torch_api/placed_tensors.h"
 
 namespace kerf::inline torch_api {
 namespace {
@@ -25,14 +26,13 @@ Kept& kept() {
   return instance;
 }
 
-Tensor asStrided(const OpRunner& run, const Tensor& gradient, const Tensor& like, Result<void>& problem) {
-  auto result = run("aten.as_strided.default"_op,
-                    {gradient, intList(like.symSizes()), intList(like.symStrides()), Value(like.symOffset())});
-  if (!result) {
-    problem = fail(std::move(result).error());
-    return {};
-  }
-  return *result;
+/// Zeros in which views of `like` are found where they are in it.
+Result<Tensor> zerosLaidOutAs(const Tensor& like, const Value& gradient, const OpRunner& run) {
+  if (like.isContiguous() || isPlaced(gradient.tensor()))
+    return run("aten.new_zeros.default"_op, {gradient, intList(like.symSizes())});
+  KERF_TRY(const Tensor room,
+           run("aten.new_empty_strided.default"_op, {gradient, intList(like.symSizes()), intList(like.symStrides())}));
+  return run("aten.zero_.default"_op, {room});
 }
 
 /// The gradFn of a view of a tensor that was written into through another name: the gradient goes to its place in the
@@ -43,14 +43,11 @@ void renewView(Variable& view) {
   node->edges = {edgeOf(base)};
   node->resultMetas = {view.tensor};
   const Tensor baseLike = metaTensor(base.tensor.dtype(), base.tensor.symSizes(), base.tensor.symStrides());
-  const Tensor viewLike = metaTensor(view.tensor.dtype(), view.tensor.symSizes(), view.tensor.symStrides(),
-                                     view.tensor.symOffset() - base.tensor.symOffset());
-  node->backward = [baseLike, viewLike](GradNode&, const ValueList& grads, const OpRunner& run) -> Result<ValueList> {
+  node->backward = [baseLike, placeOf = viewReplay(view.tensor, base.tensor)](
+                       GradNode&, const ValueList& grads, const OpRunner& run) -> Result<ValueList> {
     if (!grads[0].isTensor()) return ValueList{Value()};
-    KERF_TRY(const Tensor whole, run("aten.new_zeros.default"_op, {grads[0], intList(baseLike.symSizes())}));
-    Result<void> problem;
-    const Tensor place = asStrided(run, whole, viewLike, problem);
-    KERF_CHECK(problem);
+    KERF_TRY(const Tensor whole, zerosLaidOutAs(baseLike, grads[0], run));
+    KERF_TRY(const Tensor place, placeOf(whole, run));
     KERF_CHECK(run("aten.copy_.default"_op, {place, grads[0]}));
     return ValueList{whole};
   };

@@ -53,7 +53,8 @@ Result<Placements> placementsIn(PyObject* list, const DeviceMesh& mesh, std::int
 Result<const PlacedPart*> partOf(PyObject* object) {
   const PlacedPart* part = isTensor(object) ? PlacedParts::own().find(tensorOf(object)) : nullptr;
   if (part == nullptr) return fail(ErrorCode::BadUsage, "a {} is no DTensor", Py_TYPE(object)->tp_name);
-  return part;
+  KERF_CHECK(PlacedParts::own().refresh(tensorOf(object)));
+  return PlacedParts::own().find(tensorOf(object));
 }
 
 Result<Tensor> ownTensor(PyObject* object) {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "engine/distributed/dtensor/dtensor_ops.h"
+#include "engine/ops/core/memory_use.h"
 
 namespace kerf::inline torch_distributed {
 namespace {
@@ -26,23 +27,28 @@ class PlacedCall {
 
   const DTensorOps& ops() const { return m_ops; }
 
-  Value entered(const Value& value) {
+  Result<Value> entered(const Value& value) {
     if (value.isTensor()) return enteredTensor(value.tensor());
     if (!value.isList()) return value;
     ValueList items;
-    for (const Value& item : value.list()) items.push_back(entered(item));
-    return items;
+    for (const Value& item : value.list()) {
+      KERF_TRY(Value one, entered(item));
+      items.push_back(std::move(one));
+    }
+    return Value(std::move(items));
   }
 
-  Result<Value> left(const Value& value) {
+  /// `made`: the call that gave the value.
+  Result<Value> left(const Value& value, PlacedViewStep made) {
     if (value.isTensor()) {
-      KERF_TRY(Tensor tensor, leftTensor(value.tensor()));
+      KERF_TRY(Tensor tensor, leftTensor(value.tensor(), std::move(made)));
       return Value(std::move(tensor));
     }
     if (!value.isList()) return value;
     ValueList items;
     for (const Value& item : value.list()) {
-      KERF_TRY(Value one, left(item));
+      made.index = items.size();
+      KERF_TRY(Value one, left(item, made));
       items.push_back(std::move(one));
     }
     return Value(std::move(items));
@@ -55,21 +61,41 @@ class PlacedCall {
   const std::vector<Entered>& entered() const { return m_entered; }
 
  private:
-  Tensor enteredTensor(const Tensor& handle) {
+  Result<Value> enteredTensor(const Tensor& handle) {
+    KERF_CHECK(m_parts.refresh(handle));
     const PlacedPart* part = m_parts.find(handle);
     Tensor inside = handle;
     inside.requiresGrad = false;
     inside.traced = part == nullptr && m_replicatesOthers ? madeByProgram : -1;
-    if (part == nullptr) return inside;
+    if (part == nullptr) return Value(inside);
     for (const Entered& known : m_entered)
-      if (known.handle.storage() == handle.storage()) return known.inside;
+      if (known.handle.storage() == handle.storage()) return Value(known.inside);
     const Tensor whole = metaTensor(handle.dtype(), handle.symSizes(), handle.symStrides());
     inside = m_ops.fromLocal(part->local, whole, part->spec.placements);
     m_entered.push_back({handle, inside});
-    return inside;
+    return Value(inside);
   }
 
-  Result<Tensor> leftTensor(const Tensor& inside) {
+  /// Views know what they are of, and share its count of writes.
+  void link(PlacedPart& part, PlacedViewStep made) const {
+    for (const Entered& known : m_entered) {
+      const bool isFirst = &known == &m_entered.front();
+      const PlacedPart* of = m_parts.find(known.handle);
+      made.isCopy = of->local.storage() != part.local.storage();
+      if (made.isCopy && !(isFirst && has(made.op->traits, OpTrait::View))) continue;
+      const bool isSame = !made.isCopy && made.rest.empty() &&
+                          (made.op->id == "aten.detach.default"_op || made.op->id == "aten.alias.default"_op);
+      made.of = known.handle;
+      made.of.traced = -1;
+      made.of.requiresGrad = false;
+      part.step = isSame && of->step != nullptr ? of->step : std::make_shared<const PlacedViewStep>(std::move(made));
+      part.writes = of->writes;
+      part.seen = of->seen;
+      return;
+    }
+  }
+
+  Result<Tensor> leftTensor(const Tensor& inside, PlacedViewStep made) {
     const Spec* spec = m_ops.specOf(inside);
     if (spec == nullptr) {
       Tensor own = inside;
@@ -81,7 +107,9 @@ class PlacedCall {
         return known.handle.viewAs(inside.symSizes(), inside.symStrides(), known.handle.offset());
     Tensor local = m_ops.local(inside);
     local.traced = -1;
-    return m_parts.handleOf({std::move(local), *spec, m_mesh}, inside.strides());
+    PlacedPart part{std::move(local), *spec, m_mesh};
+    link(part, std::move(made));
+    return m_parts.handleOf(std::move(part), inside.strides());
   }
 
   PlacedParts& m_parts;
@@ -90,6 +118,25 @@ class PlacedCall {
   bool m_replicatesOthers;
   std::vector<Entered> m_entered;
 };
+
+void placedIn(const PlacedParts& parts, const Value& value, std::vector<Tensor>& found) {
+  if (value.isTensor() && parts.find(value.tensor()) != nullptr) found.push_back(value.tensor());
+  if (!value.isList()) return;
+  for (const Value& item : value.list()) placedIn(parts, item, found);
+}
+
+/// What a call writes into.
+std::vector<Tensor> writtenHandles(const PlacedParts& parts, const OpInfo& op, const ValueList& args,
+                                   const KeywordValues& kwargs) {
+  std::vector<Tensor> written;
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i) {
+    if (!writesTo(op, i)) continue;
+    if (i < args.size()) placedIn(parts, args[i], written);
+    for (const auto& [name, value] : kwargs)
+      if (name == op.schema.arguments[i].name) placedIn(parts, value, written);
+  }
+  return written;
+}
 
 void eachPlaced(const PlacedParts& parts, const Value& value, std::vector<const PlacedPart*>& found) {
   if (value.isTensor())
@@ -128,7 +175,7 @@ Result<Tensor> PlacedParts::handleOf(PlacedPart part, const Sizes& strides) {
     const Storage* storage = nullptr;
   };
   const std::shared_ptr<Room> room(new Room{start, bytes}, [this](Room* gone) {
-    if (gone->storage != nullptr) m_parts.erase(gone->storage);
+    if (gone->storage != nullptr) m_parts.extract(gone->storage);  // what it is a view of may go with it
     ::munmap(gone->start, gone->bytes);
     delete gone;
   });
@@ -154,11 +201,19 @@ Result<Value> PlacedParts::call(const OpInfo& op, const ValueList& args, const K
   for (const PlacedPart* part : found)
     if (part->mesh != found.front()->mesh)
       return fail(ErrorCode::BadInput, "{}: the DTensors are on different device meshes", op.schema.qualifiedName());
+  const std::vector<Tensor> written = writtenHandles(*this, op, args, kwargs);
+  for (const Tensor& handle : written) KERF_CHECK(checkWrite(handle));
   PlacedCall call(*this, found.front()->mesh, m_replicatesOthers);
   ValueList inside;
-  for (const Value& value : args) inside.push_back(call.entered(value));
+  for (const Value& value : args) {
+    KERF_TRY(Value one, call.entered(value));
+    inside.push_back(std::move(one));
+  }
   KeywordValues named;
-  for (const auto& [name, value] : kwargs) named.emplace_back(name, call.entered(value));
+  for (const auto& [name, value] : kwargs) {
+    KERF_TRY(Value one, call.entered(value));
+    named.emplace_back(name, std::move(one));
+  }
   KERF_TRY(const Value result, call.ops().call(op.id, inside, named));
   for (const auto& [handle, tensor] : call.entered()) {
     PlacedPart& part = m_parts.at(handle.storage().get());
@@ -166,7 +221,10 @@ Result<Value> PlacedParts::call(const OpInfo& op, const ValueList& args, const K
     part.local.traced = -1;
     part.spec = *call.ops().specOf(tensor);
   }
-  return call.left(result);
+  for (const Tensor& handle : written) KERF_CHECK(wrote(handle));
+  PlacedViewStep made{{}, &op, {}, kwargs, 0, false};
+  if (!args.empty()) made.rest.assign(args.begin() + 1, args.end());
+  return call.left(result, std::move(made));
 }
 
 }  // namespace kerf::inline torch_distributed
