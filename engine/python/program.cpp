@@ -36,7 +36,10 @@ Result<ProgramAnswer> runProgram(const ProgramRequest& request, const ProgramEnv
   limits.timeout = request.limits.timeout;
   limits.memoryBytes = request.limits.memoryBytes;
   limits.fileBytes = 0;
-  return inChild(body, limits, std::move(stop), "the program", ErrorCode::RuntimeFailed);
+  auto answer = inChild(body, limits, std::move(stop), "the program", ErrorCode::RuntimeFailed);
+  if (!answer && answer.error().code == ErrorCode::Cancelled)
+    return fail(ErrorCode::Cancelled, "stopped while the program was running");
+  return answer;
 }
 
 }  // namespace kerf::inline python

@@ -97,7 +97,9 @@ PyObject* getOperation(PyObject*, PyObject* name) {
     if (op.schema.name == text) PyList_Append(overloads.get(), makeText(op.schema.overload).get());
   if (PyList_GET_SIZE(overloads.get()) == 0) Py_RETURN_NONE;
   const std::string plain = text.substr(text.rfind(':') + 1);
-  const Ref function = makeBuiltin(plain, "torch.ops.aten." + plain, "torch." + plain, nullptr, false);
+  const std::string full = "torch.ops." + text.substr(0, text.find(':')) + "." + plain;
+  const bool isOfTorch = text.starts_with("aten::");
+  const Ref function = makeBuiltin(plain, full, isOfTorch ? "torch." + plain : full, nullptr, false);
   return function ? PyTuple_Pack(2, function.get(), overloads.get()) : nullptr;
 }
 

@@ -2,19 +2,34 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "engine/torch_distributed/fake_rank.h"
 
 namespace kerf::inline torch_distributed {
 namespace {
 
-std::unique_ptr<OwnRank>& rankOfProcess() {
-  static std::unique_ptr<OwnRank> rank;
-  return rank;
+/// The last of them is this process's; before it stand those that it was when a program began to pretend.
+std::vector<std::unique_ptr<OwnRank>>& ranksOfProcess() {
+  static std::vector<std::unique_ptr<OwnRank>> ranks;
+  return ranks;
+}
+
+/// Ranks of fake worlds that are over, which meshes may still talk through.
+std::vector<std::unique_ptr<OwnRank>>& pretendedRanks() {
+  static std::vector<std::unique_ptr<OwnRank>> ranks;
+  return ranks;
 }
 
 }  // namespace
 
 OwnRank::OwnRank(std::shared_ptr<SharedWorld> world, int rank)
-    : m_world(std::move(world)), m_link(m_world->join(rank)), m_kernels(*m_link), m_scope(m_kernels) {
+    : m_world(std::move(world)), m_link(m_world->join(rank)), m_kernels(*m_link), m_scope(std::in_place, m_kernels) {
+  m_groups.emplace("0", worldGroup(m_link->worldSize()));
+}
+
+OwnRank::OwnRank(std::unique_ptr<SharedRank> link)
+    : m_link(std::move(link)), m_kernels(*m_link), m_scope(std::in_place, m_kernels) {
   m_groups.emplace("0", worldGroup(m_link->worldSize()));
 }
 
@@ -44,18 +59,37 @@ void OwnRank::dropGroup(const std::string& name) {
 }
 
 Result<OwnRank*> ownRank() {
-  auto& rank = rankOfProcess();
-  if (!rank) {
+  auto& ranks = ranksOfProcess();
+  if (ranks.empty()) {
     KERF_TRY(auto alone, SharedWorld::make(1));
-    rank = std::make_unique<OwnRank>(std::move(alone), 0);
+    ranks.push_back(std::make_unique<OwnRank>(std::move(alone), 0));
   }
-  return rank.get();
+  return ranks.back().get();
 }
 
 void becomeRank(std::shared_ptr<SharedWorld> world, int rank) {
-  rankOfProcess() = std::make_unique<OwnRank>(std::move(world), rank);
+  leaveWorld();
+  ranksOfProcess().push_back(std::make_unique<OwnRank>(std::move(world), rank));
 }
 
-void leaveWorld() { rankOfProcess().reset(); }
+Result<void> pretendRank(int rank, int worldSize) {
+  KERF_CHECK(ownRank());
+  KERF_TRY(std::unique_ptr<SharedRank> link, fakeRank(rank, worldSize));
+  ranksOfProcess().push_back(std::make_unique<OwnRank>(std::move(link)));
+  return {};
+}
+
+void stopPretending() {
+  auto& ranks = ranksOfProcess();
+  if (ranks.size() < 2) return;
+  ranks.back()->stepBack();
+  pretendedRanks().push_back(std::move(ranks.back()));
+  ranks.pop_back();
+}
+
+void leaveWorld() {
+  while (!ranksOfProcess().empty()) ranksOfProcess().pop_back();
+  pretendedRanks().clear();
+}
 
 }  // namespace kerf::inline torch_distributed

@@ -1,11 +1,14 @@
 #include "engine/torch_distributed/rank_module.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "engine/distributed/group/collectives.h"
+#include "engine/torch_api/dispatch_mode.h"
 #include "engine/torch_api/placed_tensors.h"
 #include "engine/torch_api/tensor_type.h"
+#include "engine/torch_distributed/fake_rank.h"
 #include "engine/torch_distributed/own_rank.h"
 #include "engine/torch_distributed/placed_module.h"
 
@@ -36,6 +39,17 @@ Result<Tensor> plainTensor(PyObject* object) {
   return tensor;
 }
 
+/// What is no operator would be missing in a graph that is being recorded: RuntimeFailed then.
+Result<void> refuseInGraph(std::string_view what) {
+  for (const Ref& mode : dispatchModes()) {
+    const Ref records = attributeOf(mode.get(), "records_graph");
+    if (!records || PyObject_IsTrue(records.get()) != 1) continue;
+    return fail(ErrorCode::RuntimeFailed, "{} has no operator that a graph could hold: it cannot be exported", what);
+  }
+  PyErr_Clear();
+  return {};
+}
+
 PyObject* rankNumber(PyObject*, PyObject*) {
   auto rank = ownRank();
   return rank ? PyLong_FromLong((*rank)->link().rank()) : raise(rank.error());
@@ -58,6 +72,19 @@ PyObject* changeTimeout(PyObject*, PyObject* seconds) {
   Py_RETURN_NONE;
 }
 
+/// _pretend(rank, world size): a rank of a fake world.
+PyObject* pretendToBeRank(PyObject*, PyObject* args) {
+  int rank = 0, worldSize = 0;
+  if (!PyArg_ParseTuple(args, "ii", &rank, &worldSize)) return nullptr;
+  if (const auto pretended = pretendRank(rank, worldSize); !pretended) return raise(pretended.error());
+  Py_RETURN_NONE;
+}
+
+PyObject* endPretending(PyObject*, PyObject*) {
+  stopPretending();
+  Py_RETURN_NONE;
+}
+
 /// _add_group(name, ranks)
 PyObject* addProcessGroup(PyObject*, PyObject* args) {
   const char* name = nullptr;
@@ -69,7 +96,7 @@ PyObject* addProcessGroup(PyObject*, PyObject* args) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     const long rank = PyLong_AsLong(PySequence_Fast_GET_ITEM(items.get(), i));
     if (rank == -1 && PyErr_Occurred()) return nullptr;
-    ranks.push_back(int(std::clamp(rank, -1L, long{mostSharedRanks})));
+    ranks.push_back(int(std::clamp(rank, -1L, long{mostFakeRanks})));
   }
   auto rank = ownRank();
   if (!rank) return raise(rank.error());
@@ -90,6 +117,7 @@ PyObject* gatherTensors(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   if (!PyArg_ParseTuple(args, "sssO", &group, &name, &detail, &object)) return nullptr;
   const auto gathered = [&]() -> Result<Ref> {
+    KERF_CHECK(refuseInGraph(name));
     KERF_TRY(const GroupOfRank own, groupOfRank(group));
     KERF_TRY(const Tensor mine, plainTensor(object));
     KERF_TRY(const std::vector<Tensor> all, own.rank.link().gather(own.group, {name, detail}, mine));
@@ -111,6 +139,7 @@ PyObject* gatherBytes(PyObject*, PyObject* args) {
   const std::string mine(static_cast<const char*>(bytes.buf), std::size_t(bytes.len));
   PyBuffer_Release(&bytes);
   const auto gathered = [&]() -> Result<Ref> {
+    KERF_CHECK(refuseInGraph("a collective of objects"));
     KERF_TRY(const GroupOfRank own, groupOfRank(group));
     KERF_TRY(const auto all, allGatherObject(own.rank.link(), own.group, mine));
     Ref list = Ref::steal(PyList_New(0));
@@ -126,6 +155,7 @@ PyObject* gatherBytes(PyObject*, PyObject* args) {
 /// _barrier(group)
 PyObject* meet(PyObject*, PyObject* name) {
   const auto met = [&]() -> Result<void> {
+    KERF_CHECK(refuseInGraph("barrier"));
     KERF_TRY(const GroupOfRank own, groupOfRank(textOf(name).c_str()));
     return barrier(own.rank.link(), own.group);
   };
@@ -140,6 +170,7 @@ PyObject* sendTensor(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   if (!PyArg_ParseTuple(args, "siiO", &group, &to, &tag, &object)) return nullptr;
   const auto sent = [&]() -> Result<void> {
+    KERF_CHECK(refuseInGraph("send"));
     KERF_TRY(const GroupOfRank own, groupOfRank(group));
     KERF_TRY(const Tensor mine, plainTensor(object));
     return own.rank.link().send(own.group, to, tag, mine);
@@ -154,6 +185,7 @@ PyObject* receiveTensor(PyObject*, PyObject* args) {
   int from = 0, tag = 0;
   if (!PyArg_ParseTuple(args, "sii", &group, &from, &tag)) return nullptr;
   const auto received = [&]() -> Result<Ref> {
+    KERF_CHECK(refuseInGraph("recv"));
     KERF_TRY(const GroupOfRank own, groupOfRank(group));
     KERF_TRY(const Tensor tensor, own.rank.link().receive(own.group, from, tag));
     return wrapTensor(tensor);
@@ -161,9 +193,41 @@ PyObject* receiveTensor(PyObject*, PyObject* args) {
   return give(received());
 }
 
+/// _recv_arrived(group, from, tag): None while nothing has come.
+PyObject* receiveWhatArrived(PyObject*, PyObject* args) {
+  const char* group = nullptr;
+  int from = 0, tag = 0;
+  if (!PyArg_ParseTuple(args, "sii", &group, &from, &tag)) return nullptr;
+  const auto received = [&]() -> Result<Ref> {
+    KERF_CHECK(refuseInGraph("recv"));
+    KERF_TRY(const GroupOfRank own, groupOfRank(group));
+    KERF_TRY(const std::optional<Tensor> tensor, own.rank.link().receiveArrived(own.group, from, tag));
+    return tensor ? wrapTensor(*tensor) : Ref::borrow(Py_None);
+  };
+  return give(received());
+}
+
+/// _recv_any(group, tag): (rank in the group, tensor).
+PyObject* receiveFromAny(PyObject*, PyObject* args) {
+  const char* group = nullptr;
+  int tag = 0;
+  if (!PyArg_ParseTuple(args, "si", &group, &tag)) return nullptr;
+  const auto received = [&]() -> Result<Ref> {
+    KERF_CHECK(refuseInGraph("recv"));
+    KERF_TRY(const GroupOfRank own, groupOfRank(group));
+    KERF_TRY(const auto come, own.rank.link().receiveAny(own.group, tag));
+    const Ref tensor = wrapTensor(come.second);
+    if (!tensor) return fail(pendingError());
+    return checked(Py_BuildValue("(iO)", come.first, tensor.get()));
+  };
+  return give(received());
+}
+
 PyMethodDef rankFunctions[] = {{"_rank", rankNumber, METH_NOARGS, nullptr},
                                {"_world_size", worldSizeNumber, METH_NOARGS, nullptr},
                                {"_set_timeout", changeTimeout, METH_O, nullptr},
+                               {"_pretend", pretendToBeRank, METH_VARARGS, nullptr},
+                               {"_stop_pretending", endPretending, METH_NOARGS, nullptr},
                                {"_add_group", addProcessGroup, METH_VARARGS, nullptr},
                                {"_drop_group", dropProcessGroup, METH_O, nullptr},
                                {"_gather", gatherTensors, METH_VARARGS, nullptr},
@@ -171,6 +235,8 @@ PyMethodDef rankFunctions[] = {{"_rank", rankNumber, METH_NOARGS, nullptr},
                                {"_barrier", meet, METH_O, nullptr},
                                {"_send", sendTensor, METH_VARARGS, nullptr},
                                {"_recv", receiveTensor, METH_VARARGS, nullptr},
+                               {"_recv_arrived", receiveWhatArrived, METH_VARARGS, nullptr},
+                               {"_recv_any", receiveFromAny, METH_VARARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

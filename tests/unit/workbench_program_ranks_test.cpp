@@ -8,35 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "app/workbench/programs/program_runs.h"
+#include "tests/unit/rank_programs.h"
 
 namespace kerf {
 namespace {
 
-/// What each rank printed; a rank that failed: its exception.
-std::vector<std::string> printedBy(int ranks, const std::string& body, std::chrono::milliseconds timeout) {
-  const std::string text =
-      "import torch\n"
-      "import torch.distributed as dist\n"
-      "dist.init_process_group('gloo')\n"
-      "rank, world = dist.get_rank(), dist.get_world_size()\n" +
-      body;
-  workbench::CaptureProgramRequest request;
-  request.path = "program.py";
-  request.ranks = ranks;
-  request.timeout = timeout;
-  const auto captured = workbench::runProgramText(text, request, {});
-  EXPECT_TRUE(captured) << captured.error().text();
-  std::vector<std::string> printed;
-  if (captured)
-    for (const auto& one : *captured) printed.push_back(one.doc.exception.empty() ? one.doc.output : one.doc.exception);
-  return printed;
-}
-
-std::vector<std::string> printedBy(int ranks, const std::string& body) {
-  return printedBy(ranks, body, std::chrono::seconds(60));
-}
-
-using Texts = std::vector<std::string>;
+using namespace rank_programs;
 
 TEST(ProgramRanks, CollectivesOnTensors) {
   EXPECT_EQ(printedBy(2,
@@ -111,10 +88,6 @@ TEST(ProgramRanks, DataParallelGradientsAreMeans) {
                       "print(net.module.weight.grad.tolist(), torch.equal(seen[0], seen[1]))\n"),
             (Texts{"[[2.0, 4.0]] True\n", "[[2.0, 4.0]] True\n"}));
 }
-
-const std::string usesDTensor =
-    "from torch.distributed.tensor import DTensor, Replicate, Shard, Partial, distribute_tensor, init_device_mesh\n"
-    "mesh = init_device_mesh('cpu', (world,))\n";
 
 TEST(ProgramRanks, DTensorsRunByShards) {
   EXPECT_EQ(

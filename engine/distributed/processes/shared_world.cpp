@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -158,6 +159,35 @@ class SharedMember : public SharedRank {
       if (!letter) missing.push_back(other);
     }));
     return std::move(letter->tensor);
+  }
+
+  Result<std::optional<Tensor>> receiveArrived(const Group& group, int from, int tag) override {
+    KERF_CHECK(checkMember(group, from));
+    const int other = group.ranks[std::size_t(from)];
+    const std::vector<bool> ended = endedRanks();
+    KERF_CHECK(progress());
+    if (std::optional<RankLetter> letter = taken(other, "m " + keyOfGroup(group), tag))
+      return std::optional<Tensor>(std::move(letter->tensor));
+    if (ended[std::size_t(other)]) return missingError(fmt::format("recv from rank {} (tag {})", other, tag), {other});
+    return std::optional<Tensor>();
+  }
+
+  Result<std::pair<int, Tensor>> receiveAny(const Group& group, int tag) override {
+    KERF_CHECK(checkGroup(group));
+    const std::string what = fmt::format("recv from any rank (tag {})", tag), key = "m " + keyOfGroup(group);
+    note(what);
+    std::optional<RankLetter> letter;
+    int from = -1;
+    KERF_CHECK(await(what, [&](std::vector<int>& missing) {
+      for (int i = 0; i < group.size() && !letter; ++i)
+        if (group.ranks[std::size_t(i)] != m_rank && (letter = taken(group.ranks[std::size_t(i)], key, tag))) from = i;
+      if (letter) return;
+      std::ranges::copy_if(group.ranks, std::back_inserter(missing),
+                           [&](int one) { return one != m_rank && !hasEnded(one); });
+      if (missing.empty())  // all have ended
+        std::ranges::copy_if(group.ranks, std::back_inserter(missing), [&](int one) { return one != m_rank; });
+    }));
+    return std::pair(from, std::move(letter->tensor));
   }
 
  private:

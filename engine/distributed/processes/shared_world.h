@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "engine/distributed/group/communicator.h"
 
@@ -22,6 +24,10 @@ class SharedRank : public Communicator {
  public:
   virtual std::chrono::milliseconds timeout() const = 0;
   virtual void setTimeout(std::chrono::milliseconds timeout) = 0;
+  /// A message that is there already; none yet otherwise. RuntimeFailed where the sender has ended without one.
+  virtual Result<std::optional<Tensor>> receiveArrived(const Group& group, int from, int tag) = 0;
+  /// The first message of any other member, and its group rank. The errors are those of receive().
+  virtual Result<std::pair<int, Tensor>> receiveAny(const Group& group, int tag) = 0;
 };
 
 class SharedWorld {

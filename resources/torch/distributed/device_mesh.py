@@ -5,6 +5,7 @@ import math
 import torch
 from torch.distributed import distributed_c10d as c10d
 
+_known = {}  # the first of equal meshes
 _on = []  # meshes whose with-blocks the program is in
 
 
@@ -51,6 +52,7 @@ class DeviceMesh:
         mine = c10d.get_rank()
         found = (self.mesh == mine).nonzero().tolist()
         self._coordinate = found[0] if found else None
+        _known.setdefault(self, self)
 
     def _make_groups(self, flat):
         world = c10d._get_default_group()
@@ -180,6 +182,9 @@ class DeviceMesh:
     def __deepcopy__(self, memo):
         return self
 
+    def __reduce__(self):
+        return _known_mesh, (self.device_type, self.mesh.tolist(), self.mesh_dim_names)
+
     def __repr__(self):
         if self.mesh_dim_names is None:
             return f"DeviceMesh({self.shape}, '{self.device_type}', stride={self._strides()})"
@@ -188,6 +193,14 @@ class DeviceMesh:
 
     def _strides(self):
         return tuple(math.prod(self.shape[dim + 1:]) for dim in range(self.ndim))
+
+
+def _known_mesh(device_type, ranks, mesh_dim_names):
+    """The mesh that was pickled: the one that is there, or a new one, which all ranks make."""
+    for mesh in _known:
+        if (mesh.device_type, mesh.mesh.tolist(), mesh.mesh_dim_names) == (device_type, ranks, mesh_dim_names):
+            return mesh
+    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)
 
 
 def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None):

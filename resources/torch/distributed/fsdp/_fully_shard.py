@@ -44,14 +44,16 @@ class UnshardHandle:
 
 
 class _Managed:
-    """The parameters of one fully sharded module, and of the children that are not."""
+    """The parameters of modules that are fully sharded together, and of their children that are not."""
 
-    def __init__(self, module, mesh, placement_fn, policy, ignored):
-        self.module, self.mesh, self.policy = module, mesh, policy
+    def __init__(self, modules, mesh, placement_fn, policy, ignored):
+        self.modules, self.mesh, self.policy = modules, mesh, policy
         self.places = []  # (module, name)
         self.sharded = None  # while the whole parameters are there
+        self.running = set()  # modules of which the forward is yet to end
+        self.divisor = None  # of gradients; None: how many ranks there are
         made = {}
-        for owner in self._modules(module):
+        for owner in dict.fromkeys(one for module in modules for one in self._modules(module)):
             for name, parameter in owner._parameters.items():
                 if parameter is None or parameter in ignored:
                     continue
@@ -80,7 +82,11 @@ class _Managed:
 
     def _whole(self, parameter):
         everywhere = parameter.redistribute(placements=[Replicate()] * self.mesh.ndim)
-        whole = everywhere.to_local(grad_placements=[Partial("avg")] * self.mesh.ndim)
+        reduction = "avg" if self.divisor is None else "sum"
+        whole = everywhere.to_local(grad_placements=[Partial(reduction)] * self.mesh.ndim)
+        if self.divisor is not None and whole.requires_grad:
+            divisor = self.divisor
+            whole.register_hook(lambda gradient: gradient / divisor)
         dtype = self.policy.param_dtype
         return whole.to(dtype) if dtype is not None and whole.is_floating_point() else whole
 
@@ -104,6 +110,8 @@ class _Managed:
         self.sharded = None
 
     def enter(self, module, args, kwargs):
+        if not self.running:
+            self.running = set(self.modules)
         self.unshard()
         dtype = self.policy.param_dtype
         if dtype is None or not self.policy.cast_forward_inputs:
@@ -111,7 +119,9 @@ class _Managed:
         return tuple(_cast(one, dtype) for one in args), {name: _cast(one, dtype) for name, one in kwargs.items()}
 
     def leave(self, module, args, output):
-        self.reshard()
+        self.running.discard(module)
+        if not self.running:
+            self.reshard()
         dtype = self.policy.output_dtype
         return output if dtype is None else _cast(output, dtype)
 
@@ -139,33 +149,95 @@ class FSDPModule:
         """The shards again."""
         self._fsdp_managed.reshard()
 
+    def set_gradient_divide_factor(self, factor):
+        """By what the sum of the ranks' gradients is divided, instead of by how many ranks there are."""
+        if factor <= 0:
+            raise ValueError(f"the factor that gradients are divided by is positive, not {factor}")
+        self._fsdp_managed.divisor = float(factor)
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
+
     def set_requires_gradient_sync(self, requires_gradient_sync, *, recurse=True):
         """Gradients are reduced after every backward: the sum of their means is the mean of their sums."""
 
-    set_is_last_backward = set_requires_all_reduce = set_reshard_after_forward = set_requires_gradient_sync
-    set_reshard_after_backward = set_modules_to_forward_prefetch = set_requires_gradient_sync
-    set_modules_to_backward_prefetch = set_requires_gradient_sync
+    def set_requires_all_reduce(self, requires_all_reduce, *, recurse=True):
+        """The same."""
+
+    def set_is_last_backward(self, is_last_backward):
+        """Every backward is as the last one."""
+
+    def set_reshard_after_forward(self, reshard_after_forward, recurse=True):
+        """What a forward gathers stays until its backward."""
+
+    def set_reshard_after_backward(self, reshard_after_backward, *, recurse=True):
+        """The shards are there after a forward already."""
+
+    def set_unshard_in_backward(self, unshard_in_backward):
+        """A backward gathers nothing."""
+
+    def set_modules_to_forward_prefetch(self, modules):
+        """Parameters are gathered when their module runs."""
+        _check_prefetched(modules)
+
+    def set_modules_to_backward_prefetch(self, modules):
+        """A backward gathers nothing."""
+        _check_prefetched(modules)
+
+    def set_post_optim_event(self, event):
+        """There are no streams to wait for."""
+
+    def set_force_sum_reduction_for_comms(self, enable):
+        """Sums that are divided, or means: the same values."""
+
+    def set_allocate_memory_from_process_group_for_comm(self, enable):
+        """There is one memory."""
+
+    def set_separate_reduce_scatter_group(self, enable):
+        """Collectives of one rank run one after the other."""
+
+    def set_all_reduce_hook(self, hook, *, stream=None):
+        """Not taken."""
+        raise NotImplementedError("a hook behind the all_reduce of fully_shard is not part of this torch")
+
+    def _get_fsdp_state(self):
+        return self._fsdp_managed
+
+
+def _check_prefetched(modules):
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"Expects FSDPModule but got {type(module)}:\n{module}")
+
+
+def _roots(modules):
+    """Those that are in no other one."""
+    inner = {child for module in modules for child in module.modules() if child is not module}
+    return [module for module in dict.fromkeys(modules) if module not in inner]
 
 
 def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placement_fn=None, mp_policy=MixedPrecisionPolicy(),
                 offload_policy=OffloadPolicy(), ignored_params=None):
     """Shard a module's parameters over a mesh: of one dimension, or replicated along the first and sharded along the
-    second. Modules in it that are sharded by themselves come first. What a forward gathers stays until its backward."""
-    if isinstance(module, (list, tuple)):
-        raise NotImplementedError("fully_shard of several modules together is not part of this torch: shard each")
-    if isinstance(module, FSDPModule):
-        raise ValueError(f"fully_shard was applied to this {type(module).__name__} already")
+    second. Modules in it that are sharded by themselves come first. What a forward gathers stays until its backward. Of a
+    list of modules all parameters are gathered when the first one runs, and are shards again when all have."""
+    modules = _roots(module if isinstance(module, (list, tuple)) else [module])
+    for one in modules:
+        if isinstance(one, (torch.nn.ModuleList, torch.nn.ModuleDict)) and type(one).forward is torch.nn.Module.forward:
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {one}")
+        if isinstance(one, FSDPModule):
+            raise ValueError(f"fully_shard was applied to this {type(one).__name__} already")
     if mp_policy.reduce_dtype not in (None, mp_policy.param_dtype, torch.float32):
         raise NotImplementedError("a reduce_dtype of its own is not part of this torch: gradients are reduced as they are")
     used = mesh or init_device_mesh("cpu", (c10d.get_world_size(),))
     if used.ndim > 2:
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {used}")
-    managed = _Managed(module, used, shard_placement_fn, mp_policy, set(ignored_params or ()))
-    module._fsdp_managed = managed
-    kind = type(module)
-    module.__class__ = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
-    module.register_forward_pre_hook(managed.enter, prepend=True, with_kwargs=True)
-    module.register_forward_hook(managed.leave, always_call=True)
+    managed = _Managed(modules, used, shard_placement_fn, mp_policy, set(ignored_params or ()))
+    for one in modules:
+        one._fsdp_managed = managed
+        kind = type(one)
+        one.__class__ = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
+        one.register_forward_pre_hook(managed.enter, prepend=True, with_kwargs=True)
+        one.register_forward_hook(managed.leave, always_call=True)
     return module
 
 

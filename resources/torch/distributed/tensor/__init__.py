@@ -10,6 +10,6 @@ from torch.distributed.tensor.placement_types import Partial, Placement, Replica
 
 
 def __getattr__(name):
-    if name in ("debug", "device_mesh", "experimental", "parallel"):
+    if name in ("_dtensor_spec", "_utils", "debug", "device_mesh", "experimental", "parallel"):
         return importlib.import_module("torch.distributed.tensor." + name)
     raise AttributeError(f"module 'torch.distributed.tensor' has no attribute '{name}'")

@@ -5,20 +5,23 @@ import warnings
 
 import torch
 from torch._C import _distributed_c10d as _link
-from torch.distributed.device_mesh import DeviceMesh, _mesh_resources
+from torch.distributed import distributed_c10d as c10d
+from torch.distributed.device_mesh import _mesh_resources
+from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import Replicate, _of_text, _texts
 
 _meshes = {}  # by the engine's number
-_numbers = {}  # of meshes: equal ones are one
+_numbers = {}  # of meshes of one world: equal ones are one
 
 
 def _number_of(mesh):
     """The engine's number of a mesh."""
     number = getattr(mesh, "_number", None)
     if number is None:
-        number = _numbers.get(mesh)
+        key = mesh, c10d._world.number
+        number = _numbers.get(key)
         if number is None:
-            number = _numbers[mesh] = _link._make_mesh(list(mesh.shape), mesh.mesh.flatten().tolist())
+            number = _numbers[key] = _link._make_mesh(list(mesh.shape), mesh.mesh.flatten().tolist())
             _meshes[number] = mesh
         mesh._number = number
     return number
@@ -96,6 +99,10 @@ class DTensor(torch.Tensor):
     def _local_tensor(self):
         return _link._local(self)
 
+    @property
+    def _spec(self):
+        return DTensorSpec(self.device_mesh, self.placements, TensorMeta(self.shape, self.stride(), self.dtype))
+
     @staticmethod
     def from_local(local_tensor, device_mesh=None, placements=None, *, run_check=False, shape=None, stride=None,
                    grad_placements=None):
@@ -153,9 +160,8 @@ class DTensor(torch.Tensor):
         return format(self.item(), spec) if self.ndim == 0 else repr(self)
 
     def __repr__(self, *, tensor_contents=None):
-        grad = ", requires_grad=True" if self.requires_grad and self.is_leaf else ""
         return (f"DTensor(local_tensor={_link._local(self)!r}, device_mesh={self.device_mesh!r}, "
-                f"placements={self.placements}{grad})")
+                f"placements={self.placements})")
 
     def __deepcopy__(self, memo):
         if id(self) in memo:
@@ -168,7 +174,19 @@ class DTensor(torch.Tensor):
         return made
 
     def __reduce_ex__(self, proto):
-        raise NotImplementedError("a DTensor does not travel: send its to_local()")
+        part = _link._local(self)
+        kept = (part.detach(), self.device_mesh, _link._spec(self)[1], list(self.shape), list(self.stride()),
+                self.requires_grad, getattr(self, "_is_param", False), self.device_mesh.get_coordinate())
+        return _rebuilt, kept
+
+
+def _rebuilt(part, mesh, texts, shape, stride, requires_grad, is_parameter, place):
+    """A DTensor that was pickled, on the rank whose part it is."""
+    if mesh.get_coordinate() != place and any(text != "R" for text in texts):
+        raise RuntimeError(f"a DTensor travels as the part of one rank: this one is that of place {place} of {mesh}, and this "
+                           f"rank is at {mesh.get_coordinate()}; send its full_tensor(), or its to_local()")
+    made = _link._from_local(part, _number_of(mesh), texts, False, shape, stride)
+    return torch.nn.Parameter(made, requires_grad) if is_parameter else made.requires_grad_(requires_grad)
 
 
 _link._set_placed_type(DTensor)

@@ -59,6 +59,8 @@ def _tracing_error(name):
 class _Recorder(TorchDispatchMode):
     """Makes a node of every operator's call. `data_error`: see _DataRefused; without, numbers of the examples are told."""
 
+    records_graph = True
+
     def __init__(self, decomposition_table=None, keeps_composites=False, data_error=None):
         super().__init__()
         self.data_error = data_error

@@ -192,8 +192,33 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     _check_input_dim = _Dim3._check_input_dim
 
 
+def _synced_batch_norm(input, weight, bias, running_mean, running_var, eps, momentum, group):
+    """batch_norm by the statistics of what all ranks of a group have. The sums are steps of autograd, so that a rank's
+    input has the gradient of the losses of all ranks."""
+    from torch.distributed.nn.functional import all_reduce
+
+    dims = [0, *range(2, input.dim())]
+    shape = [1, -1] + [1] * (input.dim() - 2)
+    wide = input.to(torch.promote_types(input.dtype, torch.float32))
+    mine = torch.tensor([float(wide.numel() // max(wide.shape[1], 1))], dtype=wide.dtype, device=wide.device)
+    sums = all_reduce(torch.cat([wide.sum(dims), mine]), group=group)
+    count = sums[-1].detach()
+    mean = sums[:-1] / count
+    centred = wide - mean.reshape(shape)
+    variance = all_reduce((centred * centred).sum(dims), group=group) / count
+    if running_mean is not None:
+        with torch.no_grad():
+            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+            running_var.lerp_((variance * (count / (count - 1))).to(running_var.dtype), momentum)
+    normal = centred * torch.rsqrt(variance + eps).reshape(shape)
+    if weight is not None:
+        normal = normal * weight.reshape(shape) + bias.reshape(shape)
+    return normal.to(input.dtype)
+
+
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over processes; with one process it is batch normalisation."""
+    """Batch normalisation by the statistics of all ranks of a process group; with one rank it is batch normalisation.
+    Gradients of weight and bias are those of this rank's part, which DistributedDataParallel averages."""
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
                  device=None, dtype=None):
@@ -203,3 +228,47 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _check_non_zero_input_channels(self, input):
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def _syncs(self):
+        """Whether statistics are those of several ranks."""
+        dist = torch.distributed
+        uses_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return uses_batch and dist.is_available() and dist.is_initialized() and \
+            dist.get_world_size(self.process_group) > 1
+
+    def forward(self, input):
+        """The normalised input."""
+        self._check_input_dim(input)
+        self._check_non_zero_input_channels(input)
+        if not self._syncs():
+            return super().forward(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        tracks = self.training and self.track_running_stats
+        if tracks and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                factor = 1.0 / float(self.num_batches_tracked)
+        mean, variance = (self.running_mean, self.running_var) if tracks else (None, None)
+        return _synced_batch_norm(input, self.weight, self.bias, mean, variance, self.eps, factor, self.process_group)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with a SyncBatchNorm in the place of every batch normalisation in it."""
+        made = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                                 process_group)
+            if module.affine:
+                made.weight, made.bias = module.weight, module.bias
+            made.running_mean, made.running_var = module.running_mean, module.running_var
+            made.num_batches_tracked = module.num_batches_tracked
+            made.training = module.training
+            if hasattr(module, "qconfig"):
+                made.qconfig = module.qconfig
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
