@@ -36,6 +36,29 @@ Result<Value> indexOf(PyObject* object) {
   return valueOf(object);
 }
 
+constexpr Py_ssize_t mostIndices = 32;
+
+/// Whether a list is the places of one dimension, as PyTorch 2.11 tells it from a tuple: nothing in it is an index of its
+/// own, or it is too long for a tuple of indices.
+bool isPlaces(PyObject* object) {
+  if (!PyList_Check(object) || PyList_GET_SIZE(object) == 0) return false;
+  if (PyList_GET_SIZE(object) >= mostIndices) return true;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+    PyObject* item = PyList_GET_ITEM(object, i);
+    if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || isTensor(item) || PySequence_Check(item))
+      return false;
+  }
+  return true;
+}
+
+/// x[[0, 2]] is x[[0, 2],], not x[0, 2]; x[[[0, 1], [1, 2]]] is x[[0, 1], [1, 2]].
+Result<Value> wholeIndexOf(PyObject* object) {
+  const bool isTuple = PyList_Check(object) && PyList_GET_SIZE(object) > 0 && !isPlaces(object);
+  const Ref given = isTuple ? Ref::steal(PyList_AsTuple(object)) : Ref::borrow(object);
+  KERF_TRY(Value index, indexOf(given.get()));
+  return isPlaces(object) ? Value(ValueList{std::move(index)}) : std::move(index);
+}
+
 /// Whether an object may be an index at all; else Python's words for it.
 bool isIndex(PyObject* item) {
   if (PyUnicode_Check(item) || PyBytes_Check(item)) {
@@ -91,7 +114,7 @@ PyObject* getItem(PyObject* args, PyObject*) {
   if (self == nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
   PyObject* key = PyTuple_GET_ITEM(args, 1);
   if (!fits(variableIn(self)->tensor, key)) return nullptr;
-  auto index = indexOf(key);
+  auto index = wholeIndexOf(key);
   if (!index) return raise(index.error());
   const CallScope scope;
   const Tensor tensor = tensorOf(self);
@@ -112,7 +135,7 @@ PyObject* setItem(PyObject* args, PyObject*) {
   PyObject* self = selfOf(args);
   if (self == nullptr || PyTuple_GET_SIZE(args) != 3) return nullptr;
   if (!fits(variableIn(self)->tensor, PyTuple_GET_ITEM(args, 1))) return nullptr;
-  auto index = indexOf(PyTuple_GET_ITEM(args, 1));
+  auto index = wholeIndexOf(PyTuple_GET_ITEM(args, 1));
   if (!index) return raise(index.error());
   PyObject* given = PyTuple_GET_ITEM(args, 2);
   const Tensor tensor = tensorOf(self);

@@ -48,6 +48,32 @@ TEST(TorchProgram, WritingIntoAViewReachesItsBaseAndItsGradient) {
             "[20.0, 24.0, 26.0, 30.0] [3.0, 3.0, 3.0, 3.0]\n");
 }
 
+TEST(TorchProgram, ListsOfNumbersAreThePlacesOfOneDimension) {
+  EXPECT_EQ(
+      printedBy("x = torch.arange(6.).view(3, 2)\nprint(x[[0, 2]].tolist(), x[[1]].tolist(), x[(2, 1)].item())\n"
+                "print(torch.arange(5)[[True, False, True, False, True]].tolist(), x[[slice(1), 1]].tolist())\n"
+                "x[[0, 2]] = 9\nprint(x.tolist(), torch.arange(3.)[[2, 0]].tolist())\n"
+                "y = torch.arange(12.).view(3, 4)\nprint(y[[[0, 1], [1, 2]]].tolist(), y[:, [[0, 1], [1, 2]]].shape)\n"
+                "print(y[[[0]] * 40].shape, y[[0] * 40].shape, y[[True, 2]].shape, y[[None, 0]].shape)"),
+      "[[0.0, 1.0], [4.0, 5.0]] [[2.0, 3.0]] 5.0\n[0, 2, 4] [1.0]\n"
+      "[[9.0, 9.0], [2.0, 3.0], [9.0, 9.0]] [2.0, 0.0]\n"
+      "[1.0, 6.0] torch.Size([3, 2, 2])\n"
+      "torch.Size([40, 1, 4]) torch.Size([40, 4]) torch.Size([2, 4]) torch.Size([1, 4])\n");
+}
+
+TEST(TorchProgram, InterpolationHasGradientsByFactorAndBySize) {
+  const std::string begin =
+      "x = torch.tensor([[[[1., 2.], [3., 4.]]]], requires_grad=True)\n"
+      "g = torch.arange(16.).view(1, 1, 4, 4)\n"
+      "def grad(**how):\n    x.grad = None\n"
+      "    (torch.nn.functional.interpolate(x, **how) * g).sum().backward()\n"
+      "    return x.grad.flatten().tolist()\n";
+  EXPECT_EQ(printedBy(begin + "print(grad(scale_factor=2.), grad(size=4))\n"
+                              "print(grad(scale_factor=2., mode='bilinear'), grad(size=4, mode='bilinear'))"),
+            "[10.0, 18.0, 42.0, 50.0] [10.0, 18.0, 42.0, 50.0]\n"
+            "[12.5, 19.5, 40.5, 47.5] [12.5, 19.5, 40.5, 47.5]\n");
+}
+
 TEST(TorchProgram, LeavesMustNotBeWrittenInto) {
   const ProgramAnswer answer = runText("import torch\nw = torch.ones(2, requires_grad=True)\nw.add_(1)\n");
   EXPECT_EQ(answer.exception,

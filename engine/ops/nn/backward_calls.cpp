@@ -12,7 +12,8 @@ OpId named(const OpInfo& op, std::string_view ending) {
   else
     name += ending;
   name.replace(name.find("::"), 2, ".");
-  return internOp(name + "." + (op.schema.overload.empty() ? "default" : op.schema.overload));
+  const bool isDefault = op.schema.overload.empty() || op.schema.overload == "vec";  // no backward op has a .vec form
+  return internOp(name + "." + (isDefault ? "default" : op.schema.overload));
 }
 
 }  // namespace

@@ -5,8 +5,20 @@
 namespace kerf::inline ops {
 namespace {
 
+/// X.vec(self, output_size?, [align_corners], scale_factors?): the size is the result's, each factor an argument.
+void upsampledByFactors(Backward& b) {
+  const SymSizes& result = b.call.result().symSizes();
+  std::vector<Formula> call{b.grad(), Formula(intList(SymSizes(result.begin() + 2, result.end()))),
+                            Formula(intList(b.sizes()))};
+  if (b.args.values.size() == 4) call.push_back(b[2]);
+  const Value& factors = b.args.values.back();
+  for (std::size_t d = 2; d < result.size(); ++d) call.emplace_back(factors.isList() ? factors.list()[d - 2] : Value());
+  b.give(0, {backwardOf(*b.args.op), std::move(call)});
+}
+
 /// X(self, output_size, configuration…) with X_backward(grad, output_size, input_size, configuration…).
 void upsampled(Backward& b) {
+  if (b.args.op->schema.overload == "vec") return upsampledByFactors(b);
   b.give(0, {backwardOf(*b.args.op), withArguments(b, {b.grad(), b[1], Formula(intList(b.sizes()))}, 2)});
 }
 void upsampledBackward(Backward& b) { b.give(0, {forwardOf(*b.args.op), withArguments(b, {b.grad(), b[1]}, 3)}); }
