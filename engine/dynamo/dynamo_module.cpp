@@ -80,7 +80,17 @@ Ref wrapInline(PyObject* function) {
   return Ref::steal(PyObject_CallOneArg(PyDict_GetItemString(globals.get(), "wrap_inline"), function));
 }
 
+/// torch.func.hessian(f) says that it is of f's module; its frame is the library's. Wrappers by decorators, no_grad's, are
+/// not meant: what they call is compiled by itself.
+bool isTransformed(PyObject* callable) {
+  if (!PyFunction_Check(callable)) return false;
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(callable), "__name__");
+  const std::string name = module ? textOf(module) : std::string();
+  return name == "torch.func" || name.starts_with("torch.func.") || name.starts_with("torch._functorch");
+}
+
 bool isOfTorch(PyObject* callable) {
+  if (isTransformed(callable)) return true;
   const Ref module = attributeOf(PyFunction_Check(callable) || PyMethod_Check(callable)
                                      ? callable
                                      : reinterpret_cast<PyObject*>(Py_TYPE(callable)),

@@ -15,6 +15,7 @@
 #include "engine/dynamo/frame_start.h"
 #include "engine/dynamo/instruction_translator.h"
 #include "engine/dynamo/modules.h"
+#include "engine/dynamo/recompile_errors.h"
 #include "engine/dynamo/settings.h"
 #include "engine/dynamo/values.h"
 #include "engine/torch_api/tensor_type.h"
@@ -302,15 +303,6 @@ std::shared_ptr<const CacheEntry> findEntry(const FrameCache& cache, const Frame
   return nullptr;
 }
 
-/// torch._dynamo.config.error_on_recompile: what the frame is compiled again for is an error.
-PyObject* raiseRecompile() {
-  const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.exc"));
-  const Ref type = module ? attributeOf(module.get(), "RecompileError") : Ref();
-  const LoggedRecompile& last = captureLog().recompiles.back();
-  return PyErr_Format(type ? type.get() : PyExc_RuntimeError, "Recompiling function %s in %s\n    %s",
-                      last.function.c_str(), last.at.c_str(), last.failedGuard.c_str());
-}
-
 bool mayCompile(_PyInterpreterFrame* frame) {
   constexpr int kNever = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   if (isGenerator(frame) || (frame->f_code->co_flags & kNever) != 0 || frame->f_func == nullptr) return false;
@@ -388,7 +380,17 @@ PyObject* evaluateCompiled(PyThreadState* thread, _PyInterpreterFrame* frame) {
   if (cache.entries.empty() && !isOfInterest(view)) return evaluateDefault(thread, frame, 0);
   std::shared_ptr<const CacheEntry> entry = cache.entries.empty() ? nullptr : findEntry(cache, view);
   if (entry == nullptr) {
-    if (cache.entries.size() >= recompileLimit()) return evaluateDefault(thread, frame, 0);
+    const std::string stance = currentStance();
+    if (stance == "eager_on_recompile") return evaluateDefault(thread, frame, 0);
+    if (stance == "fail_on_recompile") {
+      const std::size_t count = cache.entries.size();
+      return raiseByStance(view, count == 0 ? "" : std::to_string(cache.number) + "/" + std::to_string(count - 1));
+    }
+    if (cache.entries.size() >= recompileLimit()) {
+      if (dynamoSetting("fail_on_recompile_limit_hit", 0) != 0) return raiseAtLimit("fail_on_recompile_limit_hit");
+      if (state().options->fullgraph) return raiseAtLimit("fullgraph=True");
+      return evaluateDefault(thread, frame, 0);
+    }
     if (!cache.entries.empty() && dynamoSetting("error_on_recompile", 0) != 0) return raiseRecompile();
     const auto start = std::chrono::steady_clock::now();
     const std::size_t recompiles = captureLog().recompiles.size();

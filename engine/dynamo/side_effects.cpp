@@ -130,7 +130,18 @@ bool SideEffects::isHookTable(const SourcePtr& source) const {
          isOfModule(source->base());
 }
 
+/// Where a tensor is among the keys of a dict; -1: nowhere. Tensors are equal element by element, so only the same one is it.
+static Py_ssize_t placeOfKey(PyObject* dict, PyObject* asked) {
+  PyObject* key = nullptr;
+  Py_ssize_t place = 0;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, nullptr) != 0; ++place)
+    if (key == asked) return place;
+  return -1;
+}
+
 SourcePtr SideEffects::dictItem(PyObject* dict, const SourcePtr& source, PyObject* key) const {
+  if (isTensor(key))  // its text names no single item: the state of an optimizer
+    if (const Py_ssize_t place = placeOfKey(dict, key); place >= 0) return Source::placedItem(source, place);
   if (!isHookTable(source)) return Source::item(source, Ref::borrow(key));
   const Ref keys = Ref::steal(PyDict_Keys(dict));
   const Py_ssize_t place = PySequence_Index(keys.get(), key);

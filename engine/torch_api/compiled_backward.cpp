@@ -14,31 +14,39 @@ bool& runsCompiled() {
   return runs;
 }
 
-bool holdsWhatNeedsGrad(const Value& value) {
-  if (value.isList()) return std::ranges::any_of(value.list(), holdsWhatNeedsGrad);
-  return value.isTensor() && needsGrad(value.tensor());
+/// Adds where gradients of a value's tensors go, of those that need one.
+void addEdges(const Value& value, std::vector<Edge>& edges) {
+  if (value.isList())
+    for (const Value& item : value.list()) addEdges(item, edges);
+  const VariablePtr variable = value.isTensor() ? variableOf(value.tensor()) : nullptr;
+  if (variable == nullptr || !variable->needsGrad()) return;
+  Edge edge = edgeOf(*variable);
+  const auto isSame = [&](const Edge& one) { return one.node == edge.node && one.number == edge.number; };
+  if (edge.node != nullptr && std::ranges::none_of(edges, isSame)) edges.push_back(std::move(edge));
 }
 
-/// Runs ops, and notices whether one reads what needs a gradient.
+/// Runs ops, and notices what they read that needs a gradient.
 class GradNoticingOps : public OpCaller {
  public:
   explicit GradNoticingOps(const OpCaller& ops) : m_ops(ops) {}
 
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
-    m_any = m_any || std::ranges::any_of(args, holdsWhatNeedsGrad) ||
-            std::ranges::any_of(kwargs, [](const auto& entry) { return holdsWhatNeedsGrad(entry.second); });
+    for (const Value& arg : args) addEdges(arg, m_edges);
+    for (const auto& [name, arg] : kwargs) addEdges(arg, m_edges);
     return m_ops.call(target, args, kwargs);
   }
 
-  bool any() const { return m_any; }
+  const std::vector<Edge>& edges() const { return m_edges; }
 
  private:
   const OpCaller& m_ops;
-  mutable bool m_any = false;
+  mutable std::vector<Edge> m_edges;
 };
 
-std::shared_ptr<GradNode> nodeWithoutDerivative(std::size_t results) {
+/// `edges`: what the results depend on, which a transform asks for.
+std::shared_ptr<GradNode> nodeWithoutDerivative(std::size_t results, std::vector<Edge> edges) {
   auto node = makeNode("CompiledFunctionBackwardBackward", results);
+  node->edges = std::move(edges);
   node->backward = [](GradNode&, const ValueList&, const OpRunner&) -> Result<ValueList> {
     return fail(ErrorCode::RuntimeFailed, "torch.compile with aot_autograd does not currently support double backward");
   };
@@ -65,8 +73,10 @@ Result<ValueList> passCompiled(GradNode& node, const ValueList& grads, const OpC
   const GradModeScope mode(false);
   KERF_TRY(ValueList next, withoutThrowing([&] { return node.backward(node, grads, run); }));
   // Python's own backward reads as it likes.
-  if (!noticing.any() && !node.context && std::ranges::none_of(grads, holdsWhatNeedsGrad)) return next;
-  const auto failing = nodeWithoutDerivative(next.size());
+  std::vector<Edge> edges = noticing.edges();
+  for (const Value& grad : grads) addEdges(grad, edges);
+  if (edges.empty() && !node.context) return next;
+  const auto failing = nodeWithoutDerivative(next.size(), std::move(edges));
   for (std::size_t i = 0; i < next.size(); ++i) {
     if (!next[i].isTensor() || !mayHaveGradient(next[i])) continue;
     Tensor handle = next[i].tensor();

@@ -111,5 +111,43 @@ TEST(DynamoStale, ABackendMayResetTheCacheThatItIsAskedFrom) {
       "[3.0, 3.0]\n[3.0, 3.0]\n[3.0, 3.0]\n");
 }
 
+TEST(DynamoStale, StancesDecideWhatNoCompiledFormFits) {
+  EXPECT_EQ(
+      staleOutput("import torch\n@torch.compile(backend='eager', dynamic=False)\ndef f(x): return x + 1\n"
+                  "f(torch.ones(2))\n"
+                  "with torch.compiler.set_stance('fail_on_recompile'):\n    print(f(torch.ones(2)).tolist())\n"
+                  "    try: f(torch.ones(3))\n    except RuntimeError as e: print(str(e).splitlines()[-1])\n"
+                  "with torch.compiler.set_stance('eager_on_recompile'): print(f(torch.ones(4)).tolist())\n"
+                  "import json; print(len(json.loads(torch._C._dynamo.log())['frames']))"),
+      "[2.0, 2.0]\n    - 0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3\n[2.0, 2.0, 2.0, 2.0]\n1\n");
+}
+
+TEST(DynamoStale, AFullGraphRaisesAtTheLimitOfForms) {
+  EXPECT_EQ(staleOutput("import torch\ntorch._dynamo.config.recompile_limit = 2\n"
+                        "f = torch.compile(lambda x, n: x + n, backend='eager', fullgraph=True, dynamic=False)\n"
+                        "for n in (1, 2, 3):\n    try: print(f(torch.ones(1), n).item())\n"
+                        "    except torch._dynamo.exc.FailOnRecompileLimitHit as e: print(e)"),
+            "2.0\n3.0\nHard failure due to fullgraph=True\n");
+}
+
+TEST(DynamoStale, TransformsThatAreCompiledAreTracedWhole) {
+  EXPECT_EQ(staleOutput("from torch.func import hessian, grad, vmap\nx = torch.tensor([1., 2.])\n"
+                        "f = lambda x: (x ** 3).sum()\n"
+                        "for b in ('eager', 'aot_eager', 'inductor'):\n"
+                        "    print(torch.compile(hessian(f), backend=b)(x).tolist(),\n"
+                        "          torch.compile(vmap(grad(grad(lambda t: t ** 3))), backend=b)(x).tolist())"),
+            "[[6.0, 0.0], [0.0, 12.0]] [6.0, 12.0]\n[[6.0, 0.0], [0.0, 12.0]] [6.0, 12.0]\n"
+            "[[6.0, 0.0], [0.0, 12.0]] [6.0, 12.0]\n");
+}
+
+/// PyTorch has one under transforms; Kerf says that it has not, and gives no zeros.
+TEST(DynamoStale, CompiledFunctionsHaveNoSecondDerivative) {
+  EXPECT_EQ(
+      staleOutput("from torch.func import hessian\nf = torch.compile(lambda x: (x ** 3).sum(), backend='aot_eager')\n"
+                  "try: print(hessian(f)(torch.tensor([1., 2.])).tolist())\n"
+                  "except RuntimeError as e: print(e)"),
+      "torch.compile with aot_autograd does not currently support double backward\n");
+}
+
 }  // namespace
 }  // namespace kerf

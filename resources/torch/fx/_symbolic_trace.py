@@ -195,11 +195,18 @@ class Tracer(TracerBase):
                     return parameter_proxy_cache[name]
         return attr_val
 
+    def _specialised(self, name, value):
+        """An argument that the graph was made for: another value is an error when it runs."""
+        given = self.create_proxy("placeholder", name, (), {})
+        if value is None or isinstance(value, (bool, int, float, str)):
+            said = f"{name} has been specialized to have value {value} but got another value"
+            self.create_proxy("call_function", torch._assert, (given == value, said), {})
+
     def _placeholder(self, name, default, concrete):
         if name in concrete:
             value = concrete[name]
             if value is not PH:
-                self.create_proxy("placeholder", name, (), {})
+                self._specialised(name, value)
                 return value
         return self.create_proxy("placeholder", name, () if default is inspect.Parameter.empty else (default,), {})
 
