@@ -55,6 +55,20 @@ TEST(DynamoExport, NumbersOfTensorsAreInTheGraph) {
           graph + "Unsupported Consider annotating your code using torch._check*(). Could not guard on dat\n");
 }
 
+TEST(DynamoExport, TensorsMadeOfNumbersAreInputs) {
+  EXPECT_EQ(
+      exportOutput(
+          "program = export(module(lambda self, x: (x * torch.tensor(2.) + torch.tensor([1., 2.]), torch.tensor(7))), "
+          "(ones(2),))\n"
+          "print({name: value.tolist() for name, value in program.constants.items()})\n"
+          "print(*[s.arg for s in program.graph_signature.input_specs], program.graph_signature.user_outputs)\n"
+          "for each in (program, program.run_decompositions()):\n"
+          "    print([t.tolist() for t in each.module()(ones(2))])\n"),
+      "{'lifted_tensor_0': 2.0, 'lifted_tensor_1': [1.0, 2.0], 'lifted_tensor_2': 7}\n"
+      "c_lifted_tensor_0 c_lifted_tensor_1 c_lifted_tensor_2 x ('add', 'lift_fresh_copy_2')\n"
+      "[[3.0, 4.0], 7]\n[[3.0, 4.0], 7]\n");
+}
+
 TEST(DynamoExport, RecordingLeavesInputsAndBuffersAlone) {
   EXPECT_EQ(exportOutput("class Count(torch.nn.Module):\n"
                          "    def __init__(self):\n        super().__init__()\n"

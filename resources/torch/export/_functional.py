@@ -9,7 +9,7 @@ from torch.utils import _pytree as pytree
 
 from ._dynamic import _value_of, note_exported
 from ._graph_text import module_of
-from ._program import ExportedProgram, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, _apart
+from ._program import ExportedProgram, ExportGraphSignature, OutputKind, OutputSpec, _apart
 
 
 def writes(module):
@@ -21,36 +21,13 @@ def writes(module):
     return any(writes(inner) for inner in module.children() if isinstance(inner, torch.fx.GraphModule))
 
 
-def _lift_constants(program):
-    """Tensors that the graph holds become inputs, behind the module's own: specs, and tensors by name."""
-    module, graph = program.graph_module, program.graph_module.graph
-    specs, constants = list(program.graph_signature.input_specs), {}
-    place = next((k for k, s in enumerate(specs) if s.target is None), len(specs))
-    first = next((n for n in graph.nodes if n.op != "placeholder" or n.name == getattr(
-        specs[place] if place < len(specs) else None, "arg", None)))
-    for node in [n for n in graph.nodes if n.op == "get_attr"]:
-        value = getattr(module, node.target, None)
-        if not isinstance(value, torch.Tensor):
-            continue
-        target = f"lifted_tensor_{len(constants)}"
-        with graph.inserting_before(first):
-            given = graph.placeholder(f"c_{target}")
-        given.meta = dict(node.meta)
-        node.replace_all_uses_with(given)
-        graph.erase_node(node)
-        constants[target] = value
-        specs.insert(place + len(constants) - 1, InputSpec(InputKind.CONSTANT_TENSOR, given.name, target))
-    module.recompile()
-    return specs, constants
-
-
 def _outputs_of(program):
     return next(n for n in program.graph_module.graph.nodes if n.op == "output").args[0]
 
 
 def functional(program, table):
     """The program without writes, its operators as `table` says."""
-    specs, constants = _lift_constants(program)
+    specs = program.graph_signature.input_specs
     names = [s.arg for s in specs]
     request = {"text": program.graph_module.print_readable(print_output=False), "symbols": [],
                "inputs": [[k, name] for k, name in enumerate(names)],
@@ -58,7 +35,7 @@ def functional(program, table):
     made = json.loads(_C._dynamo.export_graph(json.dumps(request)))
     plain = module_of(made["text"], _value_of, {})
     changed = [specs[place] for place in made["mutated"]]
-    held = {**program.constants, **constants, **program.state_dict}
+    held = {**program.constants, **program.state_dict}
     state = [held[s.target] for s in specs if s.target is not None]
     values = [*state, *pytree.tree_leaves((program._source[1], program._source[2]))]
     recorder = _Recorder(table, keeps_composites=True)  # composites are written out already
@@ -80,7 +57,7 @@ def functional(program, table):
     rows += [OutputSpec(OutputKind.USER_OUTPUT, str(o)) for o in outputs[len(changed):]]
     result = ExportedProgram(module, ExportGraphSignature(specs, rows), program.state_dict, program._source)
     result.out_spec, result._checks = program.out_spec, program._checks
-    result.constants = {**program.constants, **constants}
+    result.constants = program.constants
     result.range_constraints = program.range_constraints
     note_exported(result, module.print_readable(print_output=False))
     return result

@@ -238,9 +238,11 @@ def export_module(mod, args, kwargs, keeps_composites=True, decompositions=None,
     signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, str(o)) for o in outputs])
     program = ExportedProgram(module, signature, state, (mod, args, kwargs))
     program.out_spec = (spec, out_spec)
+    from ._constants import lift_constants
     from ._constraints import Checks
     from ._dynamic import note_exported
 
+    lift_constants(program)
     program._checks = Checks([v.detach() if isinstance(v, torch.Tensor) else v for v in leaves])
     if not is_draft(module):
         note_exported(program, module.print_readable(print_output=False))
