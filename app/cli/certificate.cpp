@@ -31,33 +31,55 @@ std::string hexOf(std::string_view bytes) {
   return hex;
 }
 
-std::string sumOf(const fs::path& file) {
+/// Of a regular file; none of a pipe or a device, which may never end.
+std::string sumOf(const fs::path& file, const std::stop_token& stop) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return {};
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return hexOf(sha256Bytes(std::move(text).str()));
+  Sha256 sum;
+  for (std::string piece(1 << 20, '\0'); stream && !stop.stop_requested();) {
+    stream.read(piece.data(), std::streamsize(piece.size()));
+    sum.add(std::string_view(piece).substr(0, std::size_t(stream.gcount())));
+  }
+  return hexOf(sum.bytes());
 }
 
 /// Of a folder: of the names and sums of all files in it.
-std::string sumOfAny(const fs::path& path) {
+std::string sumOfAny(const fs::path& path, const std::stop_token& stop) {
   std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return sumOf(path);
+  if (!fs::is_directory(path, ignored)) return sumOf(path, stop);
   std::vector<std::string> rows;
   for (const auto& entry : fs::recursive_directory_iterator(path, ignored))
     if (entry.is_regular_file(ignored))
-      rows.push_back(entry.path().lexically_relative(path).generic_string() + " " + sumOf(entry.path()));
+      rows.push_back(entry.path().lexically_relative(path).generic_string() + " " + sumOf(entry.path(), stop));
   std::ranges::sort(rows);
   std::string all;
   for (const auto& row : rows) all += row + "\n";
   return hexOf(sha256Bytes(all));
 }
 
-Json filesJson(const Tool& tool, const Json& arguments) {
+Json filesJson(const Tool& tool, const Json& arguments, const std::stop_token& stop) {
   Json files = Json::array();
   std::error_code ignored;
   for (const auto& file : filesOf(tool, arguments))
-    if (fs::exists(file, ignored)) files.push_back({{"path", file.string()}, {"sha256", sumOfAny(file)}});
+    if (fs::exists(file, ignored)) files.push_back({{"path", file.string()}, {"sha256", sumOfAny(file, stop)}});
   return files;
+}
+
+/// Files that a certificate names and that are not there.
+Result<void> allThere(const Json& certificate) {
+  std::error_code ignored;
+  for (const Json& file : certificate["files"]) {
+    const Json path = file.is_object() ? file.value("path", Json()) : Json();
+    if (path.is_string() && !fs::exists(path.get<std::string>(), ignored))
+      return fail(ErrorCode::NotFound, "{} is not there; the verdict was given in {}", path.get<std::string>(),
+                  certificate.value("folder", Json()).dump());
+  }
+  return {};
+}
+
+std::string sumOfAnswer(const Json& answer) {
+  return hexOf(sha256Bytes(answer.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 /// The first places where two answers differ.
@@ -115,9 +137,9 @@ Json certificateOf(const Tool& tool, const Json& arguments, const ToolAnswer& an
           {"tool", tool.name()},
           {"arguments", arguments},
           {"folder", fs::current_path(ignored).string()},
-          {"files", filesJson(tool, arguments)},
+          {"files", filesJson(tool, arguments, {})},
           {"exit_code", answer.status},
-          {"answer_sha256", hexOf(sha256Bytes(steadyPart(answer.json).dump()))},
+          {"answer_sha256", sumOfAnswer(steadyPart(answer.json))},
           {"answer", steadyPart(answer.json)}};
 }
 
@@ -129,16 +151,22 @@ Result<Recheck> recheck(const CLI::App& root, const Json& certificate, const std
              files = certificate.value("files", Json());
   const Json status = certificate.value("exit_code", Json());
   if (!name.is_string() || !arguments.is_object() || !files.is_array() || !status.is_number_integer() ||
-      !certificate.contains("answer"))
+      !certificate.contains("answer") || status < 0 || status > 1)
     return bad();
   const auto tools = toolTable(root, false);
   const Tool* tool = findTool(tools, name.get<std::string>());
   if (tool == nullptr || !tool->row->judges)
     return fail(ErrorCode::BadUsage, "{} gives no verdict that can be repeated", name.dump());
   Recheck found{tool->name(), true, 0, status.get<int>(), {}};
-  const Json now = filesJson(*tool, arguments);
+  KERF_CHECK(allThere(certificate));
+  if (certificate.value("answer_sha256", Json()) != sumOfAnswer(certificate["answer"]))
+    found.differences.emplace_back("/answer_sha256: the answer in the certificate was changed");
+  const Json now = filesJson(*tool, arguments, stop);
+  if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
   if (now != files) compareJson(files, now, "/files", found.differences);
   KERF_TRY(const auto answer, callTool(*tool, arguments, store, timeout, stop));
+  if (answer.status > 1 || answer.json.is_discarded())
+    return fail(ErrorCode::BadInput, "the command gives no verdict now: {}", answer.errors);
   found.status = answer.status;
   if (found.status != found.expectedStatus)
     found.differences.push_back(fmt::format("exit code: {} was {}", found.status, found.expectedStatus));

@@ -53,6 +53,8 @@ class McpServer {
   std::expected<Json, McpError> readResource(const Json& params, std::stop_token stop);
 
   Result<void> allowed(const Tool& tool, const Json& arguments) const;
+  Result<void> allowedPath(const std::filesystem::path& file) const;
+  Result<void> allowedBelow(const std::filesystem::path& folder) const;
   Json toolResult(const Tool& tool, const Json& arguments, const Json& wanted, std::stop_token stop) const;
   Result<Json> asked(std::string_view tool, const Json& arguments, std::stop_token stop) const;
   std::string storeFor(const Tool& tool, const Json& arguments) const;

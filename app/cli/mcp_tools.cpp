@@ -56,6 +56,18 @@ bool isBelow(const fs::path& file, const fs::path& root) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
+constexpr std::size_t mostEntries = 100'000;
+
+/// Whole or not at all: what is cut cannot be repeated.
+void addCertificate(Json& told, Json certificate, std::size_t mostBytes) {
+  const std::size_t bytes = certificate.dump(-1, ' ', true, Json::error_handler_t::replace).size();
+  if (bytes <= mostBytes)
+    told["certificate"] = std::move(certificate);
+  else
+    told["certificate_left_out"] =
+        fmt::format("it has {} bytes, and an answer at most {}: kerf certify writes it", bytes, mostBytes);
+}
+
 bool namesStore(const Json& value) {
   if (value.is_array()) return std::ranges::any_of(value, namesStore);
   if (!value.is_string()) return false;
@@ -82,11 +94,34 @@ std::string McpServer::storeFor(const Tool& tool, const Json& arguments) const {
 
 Result<void> McpServer::allowed(const Tool& tool, const Json& arguments) const {
   for (const auto& file : filesOf(tool, arguments)) {
-    std::error_code problem;
-    const auto full = fs::weakly_canonical(fs::absolute(file, problem), problem);
-    if (problem || std::ranges::none_of(m_options.roots, [&](const auto& root) { return isBelow(full, root); }))
-      return fail(ErrorCode::BadUsage, "{} lies in none of the folders that this server may open", file.string());
+    KERF_CHECK(allowedPath(file));
+    KERF_CHECK(allowedBelow(file));
   }
+  return {};
+}
+
+Result<void> McpServer::allowedPath(const fs::path& file) const {
+  std::error_code problem;
+  const auto full = fs::weakly_canonical(fs::absolute(file, problem), problem);
+  if (problem || std::ranges::none_of(m_options.roots, [&](const auto& root) { return isBelow(full, root); }))
+    return fail(ErrorCode::BadUsage, "{} lies in none of the folders that this server may open", file.string());
+  return {};
+}
+
+/// A folder is read with all that is in it, so no link in it may lead out.
+Result<void> McpServer::allowedBelow(const fs::path& folder) const {
+  std::error_code problem;
+  if (!fs::is_directory(folder, problem)) return {};
+  std::size_t count = 0;
+  for (fs::recursive_directory_iterator entry(folder, problem), end; !problem && entry != end;
+       entry.increment(problem)) {
+    if (++count > mostEntries)
+      return fail(ErrorCode::BadUsage, "{} holds more than {} files: name one of its folders", folder.string(),
+                  mostEntries);
+    std::error_code ignored;
+    if (entry->is_symlink(ignored)) KERF_CHECK(allowedPath(entry->path()));
+  }
+  if (problem) return fail(ErrorCode::BadUsage, "{} cannot be read: {}", folder.string(), problem.message());
   return {};
 }
 
@@ -100,7 +135,7 @@ Json McpServer::toolResult(const Tool& tool, const Json& arguments, const Json& 
   if (!part) return errorContent(part.error().text());
   Json told{{"exit_code", answer->status}, {"answer", boundedJson(*part, m_options.mostBytes)}};
   if (tool.row->judges && !tool.row->writes)
-    told["certificate"] = boundedJson(certificateOf(tool, arguments, *answer), m_options.mostBytes);
+    addCertificate(told, certificateOf(tool, arguments, *answer), m_options.mostBytes);
   return textContent(told, false);
 }
 

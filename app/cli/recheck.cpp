@@ -1,4 +1,5 @@
 // kerf certify and kerf recheck: a verdict as a file, and whether it still holds in a clean process.
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -15,6 +16,7 @@ namespace kerf::cli {
 namespace {
 
 constexpr std::chrono::minutes usualTime{30};
+constexpr std::uintmax_t mostCertificate = 256 << 20;
 
 struct Certified {
   std::string place;
@@ -50,6 +52,11 @@ Result<int> runCertify(Context& context, const CLI::App& root, Certified request
 }
 
 Result<int> runRecheck(Context& context, const CLI::App& root, const std::string& place) {
+  std::error_code ignored;
+  if (std::filesystem::exists(place, ignored) && !std::filesystem::is_regular_file(place, ignored))
+    return fail(ErrorCode::BadInput, "{} is no file", place);
+  if (std::filesystem::file_size(place, ignored) > mostCertificate && !ignored)
+    return fail(ErrorCode::TooLarge, "{} has more than {} MB: it is no certificate", place, mostCertificate >> 20);
   std::ifstream file(place, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -175,6 +175,14 @@ class LineReader {
   std::size_t m_at = 0, m_next = 0;
 };
 
+/// "trace.log" of "trace.log#name@stage:aten"; what begins with no path that exists stays whole.
+std::string existingPart(const std::string& text) {
+  std::error_code ignored;
+  for (std::size_t end = text.size(); end != std::string::npos && end > 0; end = text.find_last_of("#@", end - 1))
+    if (fs::symlink_status(text.substr(0, end), ignored).type() != fs::file_type::not_found) return text.substr(0, end);
+  return text;
+}
+
 }  // namespace
 
 std::span<const ToolRow> toolRows() { return rows; }
@@ -245,9 +253,8 @@ std::vector<fs::path> filesOf(const Tool& tool, const Json& arguments) {
   std::vector<fs::path> files;
   const auto add = [&](const OptionEntry& option, const Json& value) {
     if (!value.is_string()) return;
-    std::string text = value.get<std::string>();
+    const std::string text = existingPart(value.get<std::string>());
     std::error_code ignored;
-    if (!fs::exists(text, ignored)) text = text.substr(0, text.rfind('#'));
     if (fs::exists(text, ignored) || option.takesFile() || text.contains('/')) files.emplace_back(text);
   };
   for (const auto& option : tool.entry.options) {

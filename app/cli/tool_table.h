@@ -39,7 +39,7 @@ Json argumentSchema(const Tool& tool);
 Result<std::vector<std::string>> toolLine(const Tool& tool, const Json& arguments);
 /// The same the other way round.
 Result<Json> toolArguments(const Tool& tool, std::span<const std::string> line);
-/// Values that name files, by their options or as existing paths ("trace.log#name" without the name).
+/// Values that name files, by their options or as existing paths ("trace.log#name@stage:aten" without the rest).
 std::vector<std::filesystem::path> filesOf(const Tool& tool, const Json& arguments);
 
 }  // namespace kerf::cli

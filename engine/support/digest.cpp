@@ -37,6 +37,22 @@ std::string md5Hex(std::string_view bytes) {
 
 std::string sha256Bytes(std::string_view bytes) { return digestOf(bytes, EVP_sha256()); }
 
+Sha256::Sha256() : m_context(EVP_MD_CTX_new()) {
+  EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(m_context), EVP_sha256(), nullptr);
+}
+Sha256::~Sha256() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(m_context)); }
+
+void Sha256::add(std::string_view bytes) {
+  EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(m_context), bytes.data(), bytes.size());
+}
+
+std::string Sha256::bytes() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int count = 0;
+  EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(m_context), digest.data(), &count);
+  return {reinterpret_cast<const char*>(digest.data()), count};
+}
+
 std::string base64(std::string_view bytes) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);

@@ -14,6 +14,21 @@ std::string md5Hex(std::string_view bytes);
 /// Raw, 32 bytes.
 std::string sha256Bytes(std::string_view bytes);
 
+/// The same of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  void add(std::string_view bytes);
+  /// Raw, 32 bytes; nothing may be added after it.
+  std::string bytes();
+
+ private:
+  void* m_context;
+};
+
 std::string base64(std::string_view bytes);
 /// Nothing for what is no base64; white space is skipped.
 std::optional<std::string> fromBase64(std::string_view text);

@@ -137,6 +137,25 @@ class McpTest(unittest.TestCase):
         self.assertLess(len(json.dumps(small["structuredContent"]["answer"])), 1100)
         self.assertIn("left_out", json.dumps(small))
 
+    def test_links_do_not_lead_out_of_the_folders(self):
+        with tempfile.TemporaryDirectory() as outside:
+            with open(os.path.join(outside, "secret.py"), "w") as file:
+                file.write(REPRO % "secret")
+            os.mkdir(os.path.join(self.folder.name, "inside"))
+            os.symlink(os.path.join(outside, "secret.py"), os.path.join(self.folder.name, "inside", "link.py"))
+            for graph in ("inside/link.py", "inside/link.py@stage:aten", "inside/link.py#x@stage:aten", "inside"):
+                told = self.call("show", graph=graph)
+                self.assertTrue(told["isError"], graph)
+                self.assertIn("none of the folders", json.dumps(told), graph)
+            read = self.ask("resources/read", uri="kerf://graph/inside/link.py%40stage:aten")
+            self.assertIn("error", read)
+
+    def test_certificates_are_whole_or_absent(self):
+        self.start("--max-bytes", "1000")
+        told = self.call("compare", graph="small.py", nodes=True)["structuredContent"]
+        self.assertNotIn("certificate", told)
+        self.assertIn("1000", told["certificate_left_out"])
+
     def test_wrong_arguments_are_errors_of_the_tool(self):
         for tool, arguments in (("show", {}), ("show", {"graph": 3}), ("show", {"graph": "small.py", "output": "x"}), ("show", {"graph": "absent.py"}),
                                 ("compare", {"graph": "small.py", "plant": ["no such fault"]}), ("run", {"graph": "--help"})):
