@@ -1,4 +1,5 @@
 // kerf share: one page that opens in Kerf again, with nothing in it that a browser runs, and without what is redacted.
+#include "engine/support/digest.h"
 #include "tests/support/cli_test.h"
 
 namespace kerf::cli {
@@ -108,6 +109,43 @@ TEST_F(ShareTest, WeightsGoWithTheirFiles) {
   EXPECT_LT(fs::file_size(page()), whole);
   EXPECT_EQ(told["files"], 1);
   EXPECT_EQ(run({"show", page().string()}).status, 0);
+}
+
+TEST_F(ShareTest, NothingOfAFolderTellsWhoseItWas) {
+  fs::create_directories(folder / "d/storages");
+  write("d/notes.md",
+        "in /home/alice and /tmp/torchinductor_alice\nc++ -I/data/bobcorp/lib/include -L/home/alice/proj/lib\n"
+        "+/data/bobcorp/x.py\n{\"text\": \"a\\n/data/bobcorp/y.py\"}\n"
+        "File \"/home/alice/My Project/proj/model.py\", line 3, in forward\n    return secret_rule(\n"
+        "        secret_argument)\n    ~~~~~^^\nafter\n```python\nsecret_code()\n```\n");
+  write("d/report.json", R"json({"minimal": {"script": "secret_script()"}, "level": "inductor"})json");
+  write("d/script.py", "import torch\ndef secret_function(x): return torch.ops.aten.relu(x)\n");
+  write("d/storages/ab12", std::string(64, 'Z') + "W");
+  const auto bytes = std::string("\xcd\xcc\x8c\x3f\xcd\xcc\x8c\x3f", 8);
+  write("d/plain", bytes);
+  fs::copy_file(reluRepro(), folder / "d/repro.py");
+  shared((folder / "d").string(), {"--redact", "paths,code,weights"});
+  const auto out = folder / "out";
+  ASSERT_EQ(run({"import", page().string()}).status, 0);
+  const std::string text = textOf(page());
+  const std::string zip = between(text, "zip;base64\">", "<");
+  const auto raw = fromBase64(zip);
+  ASSERT_TRUE(raw);
+  write("page.zip", *raw);
+  fs::create_directories(out);
+  ASSERT_EQ(runProgram({"python3", "-m", "zipfile", "-e", (folder / "page.zip").string(), out.string()}, {},
+                       std::chrono::seconds(20))
+                ->status,
+            0);
+  std::string all;
+  for (const auto& entry : fs::recursive_directory_iterator(out))
+    if (entry.is_regular_file()) all += entry.path().filename().string() + "\n" + textOf(entry.path());
+  for (const auto* secret : {"alice", "bobcorp", "My Project", "secret_", "ZZZZ"})
+    EXPECT_THAT(all, Not(HasSubstr(secret)));
+  EXPECT_THAT(all, Not(HasSubstr(bytes)));
+  EXPECT_THAT(all, HasSubstr("after\n"));
+  EXPECT_THAT(all, HasSubstr("\"level\": \"inductor\""));
+  EXPECT_THAT(all, HasSubstr("torch.ops.aten.relu.default"));
 }
 
 TEST_F(ShareTest, DamagedPagesAndWrongCallsAreErrors) {

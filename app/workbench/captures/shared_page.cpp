@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view pageBegin = "<!DOCTYPE html>";
 constexpr std::size_t mostMembers = 100'000;
-constexpr std::int64_t mostBytes = 1LL << 30;
+constexpr std::int64_t mostBytes = 256LL << 20;  // as a page that is written has at most
 
 Result<void> unpack(std::string_view archive, const fs::path& folder) {
   KERF_TRY(const auto directory, ZipDirectory::read(std::as_bytes(std::span(archive)), mostMembers));

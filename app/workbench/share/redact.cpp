@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/support/digest.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::workbench {
 
@@ -15,6 +16,11 @@ namespace {
 constexpr std::array<std::string_view, 3> homes{"/home/", "/Users/", "\\Users\\"};
 constexpr std::array<std::string_view, 4> keptFrom{"/site-packages/", "/dist-packages/", "/torchinductor_",
                                                    "/lib/python3"};
+
+/// What only generated Python has: graphs, repros, output code.
+constexpr std::array<std::string_view, 4> signsOfGenerated{"class Repro(torch.nn.Module)",
+                                                           "class GraphModule(torch.nn.Module)", "load_args(reader)",
+                                                           "async_compile = AsyncCompile()"};
 
 bool isNameLetter(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
@@ -43,6 +49,15 @@ std::size_t endOfWindowsPath(std::string_view text, std::size_t at) {
   return end;
 }
 
+/// A path in quotes goes on to the quote, if a blank is all that ends it before: "/home/a/My Project/b.py".
+std::size_t withBlanks(std::string_view text, std::size_t at, std::size_t end) {
+  const char quote = at == 0 ? '\0' : text[at - 1];
+  if (end == at || end >= text.size() || text[end] != ' ' || (quote != '"' && quote != '\'')) return end;
+  std::size_t next = end;
+  while (next < text.size() && (isNameLetter(text[next]) || text[next] == ' ' || text[next] == '/')) ++next;
+  return next < text.size() && text[next] == quote ? next : end;
+}
+
 /// What is left of a path: its file, or what a package holds.
 std::string shortPath(std::string_view path) {
   for (const auto from : keptFrom)
@@ -52,6 +67,16 @@ std::string shortPath(std::string_view path) {
 }
 
 bool beginsWord(std::string_view text, std::size_t at) { return at == 0 || !isNameLetter(text[at - 1]); }
+
+/// What may stand right before a path: no name, the letter of an escape ("\n"), a flag ("-I"), the sign of a changed line.
+bool mayPrecedePath(std::string_view text, std::size_t at) {
+  if (beginsWord(text, at)) return true;
+  const char before = text[at - 1], second = at > 1 ? text[at - 2] : ' ';
+  const bool isFirst = at < 3 || !isNameLetter(text[at - 3]);
+  if (second == '\\') return std::string_view("nrt").contains(before);
+  if (second == '-' && isFirst) return std::isalpha(static_cast<unsigned char>(before)) != 0;
+  return (before == '+' || before == '-') && !isNameLetter(second);
+}
 
 template <class Edit>
 std::string byLine(std::string_view text, Edit edit) {
@@ -93,8 +118,10 @@ std::string Redactor::withoutPaths(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
-    if (beginsWord(text, at)) {
-      end = text[at] == '/' ? endOfPath(text, at) : endOfWindowsPath(text, at);
+    if (text[at] == '/' && mayPrecedePath(text, at)) {
+      end = withBlanks(text, at, endOfPath(text, at));
+    } else if (beginsWord(text, at)) {
+      end = endOfWindowsPath(text, at);
       const auto user = end > at ? m_users.end() : std::ranges::find_if(m_users, [&](const auto& name) {
         const std::size_t after = at + name.size();
         return text.substr(at).starts_with(name) &&
@@ -106,11 +133,24 @@ std::string Redactor::withoutPaths(std::string_view text) {
       }
     }
     if (end > at)
-      out += shortPath(text.substr(at, end - at)), at = end, ++m_removed["path"];
+      out += withoutUsers(shortPath(text.substr(at, end - at))), at = end, ++m_removed["path"];
     else
       out += text[at++];
   }
   return out;
+}
+
+/// What is left of a path may still hold a name: "~/alice", "~/torchinductor_alice".
+std::string Redactor::withoutUsers(std::string kept) {
+  for (const auto& name : m_users)
+    for (std::size_t at = kept.find(name); at != std::string::npos; at = kept.find(name, at + 1)) {
+      const std::size_t after = at + name.size();
+      const auto isLetter = [&](std::size_t i) { return std::isalnum(static_cast<unsigned char>(kept[i])) != 0; };
+      if ((at > 0 && isLetter(at - 1)) || (after < kept.size() && isLetter(after))) continue;
+      kept.replace(at, name.size(), "user");
+      ++m_removed["name of a user"];
+    }
+  return kept;
 }
 
 std::string Redactor::withoutStorages(std::string_view text) {
@@ -135,8 +175,10 @@ std::string Redactor::lineWithoutCode(std::string_view line) {
   const std::string_view bare = line.substr(line.starts_with('\t') ? 1 : 0);
   const std::string end = line.ends_with('\n') ? "\n" : "";
   auto& removed = m_removed["line of source"];
-  const bool wasBelowFile = std::exchange(m_isBelowFile, bare.contains("File ") && bare.contains(", line "));
-  if (wasBelowFile && bare.starts_with("    ") && !m_isBelowFile) {
+  const bool isFile = bare.contains("File ") && bare.contains(", line ");
+  const bool isBelowFile = m_isBelowFile && !isFile && bare.starts_with("    ");  // a statement may take several lines
+  m_isBelowFile = isFile || isBelowFile;
+  if (isBelowFile) {
     ++removed;
     return std::string(line.substr(0, line.size() - bare.size())) + "    " + end;
   }
@@ -152,7 +194,8 @@ std::string Redactor::lineWithoutCode(std::string_view line) {
 
 /// The same for a text inside of JSON; `key` names it.
 std::string Redactor::textWithoutCode(std::string_view key, std::string_view text) {
-  if (key == "loc" && !text.empty()) {
+  const bool isOfReport = m_isReport && (key == "source" || key == "script");
+  if ((key == "loc" || isOfReport) && !text.empty()) {
     ++m_removed["line of source"];
     return {};
   }
@@ -170,9 +213,14 @@ std::string Redactor::textWithoutCode(std::string_view key, std::string_view tex
   return out;
 }
 
-std::string Redactor::withoutCode(std::string_view text) {
+/// Of a page in Markdown, what stands between fences goes as well.
+std::string Redactor::withoutCode(std::string_view text, bool isMarkdown) {
   m_isBelowFile = false;
+  bool isFenced = false;
   return byLine(text, [&](std::string_view line) -> std::string {
+    const bool isFence = isMarkdown && line.starts_with("```");
+    if (isFence) isFenced = !isFenced;
+    if (isFenced && !isFence) return ++m_removed["line of source"], std::string();
     if (!isJson(line)) return lineWithoutCode(line);
     std::string out;
     std::string_view key;
@@ -192,23 +240,27 @@ std::string Redactor::withoutCode(std::string_view text) {
   });
 }
 
-bool Redactor::leavesOut(const std::string& name, std::string_view start) {
+bool isBinaryText(std::string_view text) { return text.contains('\0') || !isUtf8(text); }
+
+bool Redactor::leavesOut(const std::string& name, std::string_view text) {
   const auto ends = [&](std::initializer_list<std::string_view> endings) {
     return std::ranges::any_of(endings, [&](auto ending) { return name.ends_with(ending); });
   };
-  const bool isBinary = start.substr(0, 4096).contains('\0');
-  const bool isValues = isBinary || ends({".safetensors", ".pt", ".pth", ".npy", ".npz", ".bin", "values.jsonl"});
+  const bool isValues = isBinaryText(text) || ("/" + name).contains("/storages/") ||
+                        ends({".safetensors", ".pt", ".pth", ".npy", ".npz", ".bin", "values.jsonl"});
   if (m_wanted.weights && isValues && ++m_removed["file of values"] > 0) return true;
-  // A check's own copies of the script; a repro of a graph is no source of the user's.
-  const bool isScript = ends({".py"}) && !start.contains("torch.ops.") && !start.contains("load_args") &&
-                        !start.contains("async_compile");
-  return m_wanted.code && isScript && ++m_removed["script"] > 0;
+  // A check's own copies of the script, and the page of its report; a repro of a graph is no source of the user's.
+  const bool isGenerated =
+      std::ranges::any_of(signsOfGenerated, [&](std::string_view sign) { return text.contains(sign); });
+  const bool isSource = (ends({".py"}) && !isGenerated) || ends({"report.html", "journal.jsonl"});
+  return m_wanted.code && isSource && ++m_removed["script"] > 0;
 }
 
-std::string Redactor::redacted(const std::string&, std::string_view text) {
+std::string Redactor::redacted(const std::string& name, std::string_view text) {
   std::string out(text);
   if (m_wanted.weights) out = withoutStorages(out);
-  if (m_wanted.code) out = withoutCode(out);
+  m_isReport = name.ends_with("report.json");
+  if (m_wanted.code) out = withoutCode(out, name.ends_with(".md"));
   if (m_wanted.paths) out = withoutPaths(out);
   return m_wanted.any() && out.contains("\"has_payload\"") ? withPayloadSums(out) : out;
 }

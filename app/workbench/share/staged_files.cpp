@@ -140,7 +140,7 @@ bool isNumbers(const std::string& name) { return !fs::path(name).has_extension()
 Result<void> redactFile(StagedFiles& staged, Redactor& redactor, const std::string& name) {
   const fs::path path = staged.folder.path() / name;
   KERF_TRY(const auto text, textOf(path));
-  const bool isBinary = text.substr(0, 4096).contains('\0') || text.starts_with("\x1f\x8b");
+  const bool isBinary = isBinaryText(text);
   std::error_code ignored;
   if (redactor.leavesOut(name, text)) return fs::remove(path, ignored), Result<void>();
   if (!isBinary) return writeTextFile(redactor.redacted(name, text), path);
