@@ -129,8 +129,8 @@ TEST(FunctionalForms, ReadAllBeforeTheyWrite) {
     expectPure(traced->module.graph);
     const Tensor x = *Tensor::zeros(DType::Float32, {4, 4});
     for (int i = 0; i < 16; ++i) x.data<float>()[i] = float(i) / 8 + 1;
-    const std::vector<std::int64_t> places = std::string_view(a) == "y[1:]" ? std::vector<std::int64_t>{1, 0, 2}
-                                                                            : std::vector<std::int64_t>{1, 0};
+    const std::vector<std::int64_t> places =
+        std::string_view(a) == "y[1:]" ? std::vector<std::int64_t>{1, 0, 2} : std::vector<std::int64_t>{1, 0};
     const Tensor k = *Tensor::zeros(DType::Int64, {std::int64_t(places.size())});
     std::ranges::copy(places, k.data<std::int64_t>());
     const auto result = Interpreter(traced->module, referenceOps()).run({x, k});
