@@ -415,6 +415,14 @@ TEST_F(RanksCommandTest, AStoredProgramHasAllItsRanks) {
   EXPECT_NE(none.status, 0);
   EXPECT_THAT(none.errors, HasSubstr("there is no graph \"other\": c1 holds"));
   EXPECT_THAT(run({"run", "c2#g1"}).errors, HasSubstr("needs the other ranks")) << "not the first rank's";
+
+  const std::string moved = (folder / "moved.db").string(), other = (folder / "other.db").string();
+  ASSERT_EQ(run({"store", "export", moved}).status, 0);
+  ASSERT_EQ(run({"import", "--store", other, reluRepro().string()}).status, 0);
+  ASSERT_EQ(run({"store", "import", "--store", other, moved}).status, 0);
+  EXPECT_THAT(run({"run", "--store", other, "c2#g1"}).errors, HasSubstr("needs the other ranks"))
+      << "captures travel, what joins them does not";
+  EXPECT_THAT(run({"run", "--store", moved, "c1#g1"}).output, HasSubstr("2 of 2 ranks ran together"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "app/workbench/programs/program_ranks.h"
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "engine/support/read_json.h"
@@ -10,25 +12,43 @@ namespace {
 
 using RanksJson = nlohmann::json;
 
-std::string keyOfRanks(std::int64_t first) { return fmt::format("ranks of c{}", first); }
+/// By content, which stays when stores are merged and their numbers change.
+std::string keyOfRanks(const CaptureRow& first) { return "ranks of " + first.contentHash; }
+
+std::map<std::string, std::int64_t> capturesByContent(const std::vector<CaptureRow>& rows) {
+  std::map<std::string, std::int64_t> captures;
+  for (const CaptureRow& row : rows) captures.emplace(row.contentHash, row.id);
+  return captures;
+}
 
 }  // namespace
 
 Result<void> keepRanks(Workbench& bench, const std::vector<std::int64_t>& captures) {
   KERF_TRY(auto* store, bench.store());
-  return store->putVerdict(keyOfRanks(captures.front()), RanksJson(captures).dump());
+  RanksJson hashes = RanksJson::array();
+  for (const std::int64_t id : captures) {
+    KERF_TRY(const CaptureRow row, store->capture(id));
+    hashes.push_back(row.contentHash);
+  }
+  KERF_TRY(const CaptureRow first, store->capture(captures.front()));
+  return store->putVerdict(keyOfRanks(first), hashes.dump());
 }
 
 Result<std::vector<std::int64_t>> ranksOfProgram(Workbench& bench, std::int64_t capture) {
   KERF_TRY(auto* store, bench.store());
-  KERF_TRY(const auto text, store->verdict(keyOfRanks(capture)));
+  KERF_TRY(const CaptureRow first, store->capture(capture));
+  KERF_TRY(const auto text, store->verdict(keyOfRanks(first)));
   std::vector<std::int64_t> captures;
   if (!text) return captures;
-  const auto json = readJson<RanksJson>(*text);
-  if (!json.is_array()) return captures;
-  for (const RanksJson& id : json)
-    if (id.is_number_integer()) captures.push_back(id.get<std::int64_t>());
-  if (captures.size() != json.size() || captures.size() < 2 || captures.front() != capture) captures.clear();
+  const auto hashes = readJson<RanksJson>(*text);
+  if (!hashes.is_array() || hashes.size() < 2) return captures;
+  KERF_TRY(const auto rows, store->captures());
+  const auto known = capturesByContent(rows);
+  for (const RanksJson& hash : hashes) {
+    const auto found = hash.is_string() ? known.find(hash.get<std::string>()) : known.end();
+    if (found == known.end()) return std::vector<std::int64_t>();  // one was removed
+    captures.push_back(found->second);
+  }
   return captures;
 }
 

@@ -10,8 +10,8 @@
 
 namespace kerf::workbench {
 
-/// Notes which captures a program's ranks have, by rank, under the first one. Ranks that compiled the same share one. A later
-/// run with the same first rank takes its place.
+/// Notes which captures a program's ranks have, by rank and content, under the first one. Ranks that compiled the same share
+/// one. A later run with the same first rank takes its place.
 Result<void> keepRanks(Workbench& bench, const std::vector<std::int64_t>& captures);
 
 /// The captures, by rank, of the program whose first rank has `capture`; empty where it ran as one rank.
