@@ -18,7 +18,7 @@ namespace {
 constexpr int rowPixels = 24, measuredRows = 40;
 constexpr int mostColumn = 240;  ///< of a column beside one that takes the rest, and has more to say
 constexpr int mostText = 900;    ///< of any column: longer texts are read elsewhere
-constexpr int leastWidest = 96, leastStretched = 140;  ///< what long texts keep where columns give way
+constexpr int leastWidest = 88, leastStretched = 140;  ///< what long texts keep where columns give way
 constexpr int sortArrowWidth = 12, smallIcon = 16, iconWidth = 22, padding = 22, hiddenTitlePadding = 28;
 
 struct FreeColumn {
