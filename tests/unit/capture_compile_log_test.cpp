@@ -179,23 +179,6 @@ TEST(CompileLog, TellsForwardFromBackwardInNames) {
   EXPECT_EQ(directions, (std::vector<std::string>{"forward", "backward"}));
 }
 
-/// Newer logs write a graph of each subgraph that is compiled by itself, with its name in the header.
-TEST(CompileLog, GraphsOfSubgraphsHaveTheirNames) {
-  const TemporaryFolder folder;
-  const auto dump = [](const std::string& subgraph) {
-    const std::string named = subgraph.empty() ? "" : ", \"subgraph_name\": \"" + subgraph + "\"";
-    return traceRecord(
-        "\"artifact\": {\"name\": \"inductor_aot_wrapper_code\", \"encoding\": \"string\"" + named + "}" + frame00,
-        "def call(args):\n    pass\n");
-  };
-  const auto read = readLog(testing::importTraceText(folder, dump("") + dump("repeated_subgraph0") + dump("")));
-  std::vector<std::string> names;
-  for (const LoggedCode& code : read.story("[0/0]").codes) names.push_back(code.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"inductor_aot_wrapper_code", "inductor_aot_wrapper_code of repeated_subgraph0",
-                                      "inductor_aot_wrapper_code"}));
-}
-
 TEST(CompileLog, ReadsMetricsEstimatesAndCollectives) {
   const ReadLog read = everyKind();
   const CompileStory& story = read.story("[0/0]");
