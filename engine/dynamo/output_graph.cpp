@@ -9,6 +9,7 @@
 #include "engine/dynamo/tracer.h"
 #include "engine/dynamo/unsupported.h"
 #include "engine/dynamo/values.h"
+#include "engine/ir/call_values.h"
 #include "engine/torch_api/callables.h"
 #include "engine/torch_api/eager_ops.h"
 #include "engine/torch_api/error_words.h"
@@ -235,6 +236,7 @@ Ref OutputGraph::derive(const TracedCall& call, const std::string& name) {
   ValueList values;
   KeywordValues named;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) values.push_back(fakeValueOf(PyTuple_GET_ITEM(args, k)));
+  if (call.node.valid()) keepListIndex(m_graph.node(call.node), values);
   PyObject* key = nullptr;
   PyObject* value = nullptr;
   for (Py_ssize_t at = 0; call.kwargs && PyDict_Next(call.kwargs.get(), &at, &key, &value) != 0;)

@@ -140,6 +140,15 @@ TEST(DynamoStale, TransformsThatAreCompiledAreTracedWhole) {
             "[[6.0, 0.0], [0.0, 12.0]] [6.0, 12.0]\n");
 }
 
+TEST(DynamoStale, ListsAsIndicesHaveTheirShapesInGraphs) {
+  EXPECT_EQ(
+      staleOutput(
+          "import json\nx = torch.arange(6.)\n"
+          "f = torch.compile(lambda x, k: x[[0, 1]] * x[k].shape[0] + x.view(3, 2)[[0, 2]].shape[0], fullgraph=True)\n"
+          "print(f(x, [1, 2, 3]).tolist(), len(json.loads(torch._C._dynamo.log())['frames']))"),
+      "[2.0, 5.0] 1\n");
+}
+
 /// PyTorch has one under transforms; Kerf says that it has not, and gives no zeros.
 TEST(DynamoStale, CompiledFunctionsHaveNoSecondDerivative) {
   EXPECT_EQ(
